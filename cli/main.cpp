@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// gdr2: the command line. Exit codes: 0 all passed, 1 something did not, 2 usage, 3 nothing ran.
+#include <iostream>
+
+#include "cli/commands.hpp"
+#include "reference/error.hpp"
+#include "reports/build_info.hpp"
+
+namespace {
+
+constexpr int kUsage = 2;
+
+int run(CLI::App& app, const std::vector<gdr2::Command>& commands) {
+  for (const auto& command : commands) {
+    if (!command.app->parsed()) continue;
+    try {
+      return command.run();
+    } catch (const gdr2::Error& error) {
+      std::cerr << "gdr2 " << command.app->get_name() << ": " << error.what() << '\n';
+      return kUsage;
+    }
+  }
+  std::cerr << "gdr2: no subcommand is given\n" << app.help();
+  return kUsage;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const gdr2::Argv words(argv, argv + argc);
+  CLI::App app("Numerical verification of gated delta rule-2 kernels", "gdr2");
+  app.set_version_flag("--version", fmt::format("gdr2 {} ({}{})", gdr2::build_info::version,
+                                                gdr2::build_info::git_sha,
+                                                gdr2::build_info::git_dirty ? ", modified" : ""));
+  app.require_subcommand(0, 1);  // none is an error of ours: CLI11's would hide an unknown word
+  const std::vector<gdr2::Command> commands{gdr2::add_list(app), gdr2::add_verify(app, words),
+                                            gdr2::add_judge(app, words),
+                                            gdr2::add_repro(app, words)};
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kUsage;
+  }
+  return run(app, commands);
+}

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/abi/abi_kernel.hpp"
+
+#include <cstring>
+
+#include "kernels/abi/marshal.hpp"
+#include "reference/error.hpp"
+
+namespace gdr2 {
+namespace {
+
+const gdr2_kernel* checked(const gdr2_kernel* table, const std::string& name) {
+  if (!table) fail("kernel {}: gdr2_kernel_v1() gave nothing", name);
+  if (table->abi_version != GDR2_ABI_VERSION)
+    fail("kernel {}: ABI version {}, this suite speaks {}", name, table->abi_version,
+         GDR2_ABI_VERSION);
+  if (table->struct_size != sizeof(gdr2_kernel))
+    fail("kernel {}: its gdr2_kernel has {} bytes, expected {}", name, table->struct_size,
+         sizeof(gdr2_kernel));
+  if (!table->query) fail("kernel {}: it has no query function", name);
+  return table;
+}
+
+/// The tensor by name, mirrored; absent when the map does not hold it.
+gdr2_tensor mirrored(Mirror& mirror, const Tensors& tensors, Name name) {
+  const auto found = tensors.find(name);
+  return found == tensors.end() ? gdr2_tensor{} : mirror.add(found->second);
+}
+
+class AbiKernel : public Kernel {
+ protected:
+  AbiKernel(const gdr2_kernel* table, std::string name, std::string description)
+      : Kernel(name, std::move(description)), table_(checked(table, name)) {}
+
+  const gdr2_kernel& table() const { return *table_; }
+  gdr2_memory memory() const { return gdr2_memory(table_->memory); }
+  const MemorySpace& space() const { return memory_space(memory()); }
+
+  gdr2_capability query(const Problem& problem, std::int32_t pass) const {
+    const AbiProblem abi(problem, space());
+    gdr2_capability capability{};
+    capability.struct_size = sizeof capability;
+    must(table_->query(abi.get(), pass, &capability), "query", capability.reason);
+    capability.reason[GDR2_MAX_MESSAGE - 1] = 0;
+    return capability;
+  }
+
+  std::optional<std::string> refusal(const Problem& problem, std::int32_t pass) const {
+    if (const char* reason = why_unavailable(memory()); *reason) return reason;
+    const auto capability = query(problem, pass);
+    if (capability.supported) return std::nullopt;
+    return *capability.reason ? capability.reason : "not supported, without a reason";
+  }
+
+  static void must(gdr2_status status, const char* call, const char* message) {
+    if (status != GDR2_OK)
+      fail("{} returned {}: {}", call, int(status), *message ? message : "no message");
+  }
+
+  /// Buffers of one call.
+  struct Scratch {
+    SpaceBuffer workspace, saved;
+    gdr2_workspace abi;
+  };
+
+  Scratch scratch(const gdr2_capability& capability, bool with_saved) const {
+    Scratch s{make_poisoned(space(), capability.workspace_bytes),
+              make_poisoned(space(), with_saved ? capability.saved_bytes : 0), {}};
+    s.abi.data = s.workspace.get();
+    s.abi.bytes = capability.workspace_bytes;
+    s.abi.saved = s.saved.get();
+    s.abi.saved_bytes = s.saved.get() ? capability.saved_bytes : 0;
+    return s;
+  }
+
+ private:
+  Contract do_contract(const Problem& problem) const override {
+    return contract_of(query(problem, GDR2_PASS_FORWARD).contract);
+  }
+
+  const gdr2_kernel* table_;
+};
+
+class AbiChunkKernel : public AbiKernel {
+ public:
+  AbiChunkKernel(const gdr2_kernel* table, std::string name, std::string description,
+                 Intermediates intermediates)
+      : AbiKernel(table, std::move(name), std::move(description)), intermediates_(intermediates) {
+    if (!table->forward) fail("kernel {}: it has no forward function", this->name());
+  }
+
+ private:
+  std::optional<std::string> do_unsupported(const Problem& problem) const override {
+    if (problem.backward && !table().backward) return "it has no backward";
+    return refusal(problem, problem.backward ? GDR2_PASS_FORWARD | GDR2_PASS_BACKWARD
+                                             : GDR2_PASS_FORWARD);
+  }
+
+  static gdr2_inputs inputs_of(Mirror& mirror, const Tensors& t) {
+    const auto get = [&](Name name) { return mirrored(mirror, t, name); };
+    return {get(Name::q), get(Name::k),  get(Name::v),     get(Name::g),      get(Name::b),
+            get(Name::w), get(Name::h0), get(Name::A_log), get(Name::dt_bias)};
+  }
+
+  void do_forward(const Problem& problem, const Tensors& inputs, Tensors& outputs) const override {
+    Mirror mirror(space());
+    auto s = scratch(query(problem, GDR2_PASS_FORWARD), false);
+    call_forward(problem, inputs_of(mirror, inputs), outputs_of(mirror, outputs), s.abi);
+    mirror.download();
+  }
+
+  static gdr2_outputs outputs_of(Mirror& mirror, const Tensors& t) {
+    gdr2_outputs out{};
+    out.o = mirrored(mirror, t, Name::o);
+    out.ht = mirrored(mirror, t, Name::ht);
+    return out;
+  }
+
+  void call_forward(const Problem& problem, const gdr2_inputs& in, const gdr2_outputs& out,
+                    gdr2_workspace& workspace) const {
+    const AbiProblem abi(problem, space());
+    must(table().forward(abi.get(), &in, &out, &workspace), "forward", workspace.error);
+    space().synchronize();
+  }
+
+  void do_backward(const Problem& problem, const Tensors& inputs,
+                   Tensors& gradients) const override {
+    Mirror mirror(space());
+    const auto in = inputs_of(mirror, inputs);
+    const auto capability = query(problem, GDR2_PASS_FORWARD | GDR2_PASS_BACKWARD);
+    auto s = scratch(capability, intermediates_ == Intermediates::kSaved);
+    Tensors outputs;  // of the forward that fills the saved buffer
+    if (s.abi.saved) {
+      for (auto name : output_names(problem))
+        outputs[name] = Tensor(dtype_of(problem, name), shape_of(problem, name));
+      call_forward(problem, in, outputs_of(mirror, outputs), s.abi);
+    }
+    const gdr2_cotangents dy{mirrored(mirror, inputs, Name::do_),
+                             mirrored(mirror, inputs, Name::dht)};
+    gdr2_gradients d{};
+    d.dq = mirrored(mirror, gradients, Name::dq);
+    d.dk = mirrored(mirror, gradients, Name::dk);
+    d.dv = mirrored(mirror, gradients, Name::dv);
+    d.dg = mirrored(mirror, gradients, Name::dg);
+    d.db = mirrored(mirror, gradients, Name::db);
+    d.dw = mirrored(mirror, gradients, Name::dw);
+    d.dh0 = mirrored(mirror, gradients, Name::dh0);
+    d.dA_log = mirrored(mirror, gradients, Name::dA_log);
+    d.ddt_bias = mirrored(mirror, gradients, Name::ddt_bias);
+    const AbiProblem abi(problem, space());
+    must(table().backward(abi.get(), &in, &dy, &d, &s.abi), "backward", s.abi.error);
+    space().synchronize();
+    mirror.download();
+  }
+
+  Intermediates intermediates_;
+};
+
+class AbiDecodeKernel : public AbiKernel {
+ public:
+  AbiDecodeKernel(const gdr2_kernel* table, std::string name, std::string description)
+      : AbiKernel(table, std::move(name), std::move(description)) {
+    if (!table->decode) fail("kernel {}: it has no decode function", this->name());
+  }
+
+ private:
+  std::optional<std::string> do_unsupported(const Problem& problem) const override {
+    if (problem.backward) return "decoding has no backward";
+    if (!problem.lens.empty()) return "decoding takes rows of equal length";
+    return refusal(problem, GDR2_PASS_DECODE);
+  }
+
+  Contract do_contract(const Problem& problem) const override {
+    return contract_of(query(problem, GDR2_PASS_DECODE).contract);
+  }
+
+  /// Every second slot of the pool is used, last row first.
+  static std::int64_t slot_of(const Problem& problem, std::int64_t row) {
+    return 2 * (problem.B - 1 - row) + 1;
+  }
+
+  static Tensor make_pool(const Problem& problem, const Tensors& inputs) {
+    auto shape = shape_of(problem, Name::ht);
+    const auto state = element_count(shape) / problem.B;
+    shape[0] = 2 * problem.B + 1;
+    Tensor pool(problem.state_dtype(), shape);
+    pool.fill_storage(std::byte{0xFF});
+    for (std::int64_t row = 0; row < problem.B; ++row)
+      for (std::int64_t i = 0; i < state; ++i)
+        pool.set(slot_of(problem, row) * state + i,
+                 problem.h0 ? inputs.at(Name::h0).get(row * state + i) : 0.0);
+    return pool;
+  }
+
+  /// ht from the used slots; throws when an unused one has changed.
+  static void read_pool(const Problem& problem, const Tensor& pool, const Tensor& before,
+                        Tensors& outputs) {
+    const auto state = pool.size() / (2 * problem.B + 1);
+    const auto bytes = std::size_t(state) * size_of(pool.dtype());
+    for (std::int64_t slot = 0; slot <= 2 * problem.B; slot += 2)
+      if (std::memcmp(pool.data() + slot * bytes, before.data() + slot * bytes, bytes))
+        fail("decode: slot {} of the pool was written, and no row continues it", slot);
+    const auto ht = outputs.find(Name::ht);
+    if (ht == outputs.end()) return;
+    for (std::int64_t row = 0; row < problem.B; ++row)
+      for (std::int64_t i = 0; i < state; ++i)
+        ht->second.set(row * state + i, pool.get(slot_of(problem, row) * state + i));
+  }
+
+  void do_forward(const Problem& problem, const Tensors& inputs, Tensors& outputs) const override {
+    Mirror mirror(space());
+    const auto pool = make_pool(problem, inputs), before = pool.clone();
+    std::vector<std::int32_t> slots(problem.B);
+    for (std::int64_t row = 0; row < problem.B; ++row) slots[row] = slot_of(problem, row);
+    const SpaceBuffer slot_buffer(space(), slots.size() * sizeof slots[0]);
+    space().upload(slot_buffer.get(), slots.data(), slots.size() * sizeof slots[0]);
+    const auto get = [&](Name name) { return mirrored(mirror, inputs, name); };
+    gdr2_decode call{get(Name::q), get(Name::k),     get(Name::v),       get(Name::g),
+                     get(Name::b), get(Name::w),     get(Name::A_log),   get(Name::dt_bias),
+                     mirrored(mirror, outputs, Name::o), mirror.add(pool), nullptr, 2 * problem.B + 1};
+    call.slot = reinterpret_cast<const std::int32_t*>(slot_buffer.get());
+    const AbiProblem abi(problem, space());
+    auto s = scratch(query(problem, GDR2_PASS_DECODE), false);
+    must(table().decode(abi.get(), &call, &s.abi), "decode", s.abi.error);
+    space().synchronize();
+    mirror.download();
+    read_pool(problem, pool, before, outputs);
+  }
+
+  void do_backward(const Problem&, const Tensors&, Tensors&) const override {
+    fail("decode: no backward");
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_abi_chunk_kernel(const gdr2_kernel* table, std::string name,
+                                              std::string description,
+                                              Intermediates intermediates) {
+  return std::make_unique<AbiChunkKernel>(table, std::move(name), std::move(description),
+                                          intermediates);
+}
+
+std::unique_ptr<Kernel> make_abi_decode_kernel(const gdr2_kernel* table, std::string name,
+                                               std::string description) {
+  return std::make_unique<AbiDecodeKernel>(table, std::move(name), std::move(description));
+}
+
+}  // namespace gdr2

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a kernel library's pointers live: host memory or a CUDA device. A table of functions rather
+// than a class hierarchy, since there are two and a kernel is handed raw pointers anyway. Every
+// function throws Error when the runtime refuses.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+#include "kernels/abi/gdr2_kernel.h"
+
+namespace gdr2 {
+
+struct MemorySpace {
+  void* (*allocate)(std::size_t bytes);
+  void (*release)(void* pointer) noexcept;
+  void (*upload)(void* to, const void* from_host, std::size_t bytes);
+  void (*download)(void* to_host, const void* from, std::size_t bytes);
+  void (*synchronize)();
+};
+
+/// Throws Error for CUDA in a build without it, or when no device answers.
+const MemorySpace& memory_space(gdr2_memory memory);
+
+/// Why `memory_space` would throw; empty when it would not.
+const char* why_unavailable(gdr2_memory memory);
+
+/// Owned memory of a space.
+class SpaceBuffer {
+ public:
+  SpaceBuffer(const MemorySpace& space, std::size_t bytes)
+      : space_(&space), pointer_(bytes ? space.allocate(bytes) : nullptr) {}
+  ~SpaceBuffer() {
+    if (pointer_) space_->release(pointer_);
+  }
+  SpaceBuffer(SpaceBuffer&& other) noexcept
+      : space_(other.space_), pointer_(std::exchange(other.pointer_, nullptr)) {}
+  SpaceBuffer& operator=(SpaceBuffer&&) = delete;
+
+  std::byte* get() const { return static_cast<std::byte*>(pointer_); }
+
+ private:
+  const MemorySpace* space_;
+  void* pointer_;
+};
+
+}  // namespace gdr2

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The error that a precision contract explains, per element (docs/NUMERICS.md, GLOBAL): the
+// reference value y*, and sigma from an ensemble of runs of the chunk form under the contract with
+// stochastic rounding at every site. It never looks at the kernel's results.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reference/contract.hpp"
+#include "reference/problem.hpp"
+#include "reference/run.hpp"
+
+namespace gdr2 {
+
+struct Envelope {
+  Values<double> reference;  ///< y*, every output and gradient of the problem
+  Values<double> sigma;      ///< one standard deviation; 0: the value must be exact
+};
+
+/// Outputs, and gradients when problem.backward. Throws EnvelopeOverflow when the contract's own
+/// arithmetic overflows on these inputs where the reference is finite.
+Envelope make_envelope(const Problem& problem, const Tensors& inputs, const Contract& contract);
+
+class EnvelopeOverflow : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace gdr2

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "properties/laws/law_run.hpp"
+
+#include <cmath>
+
+#include "reference/error.hpp"
+#include "reference/error_stats.hpp"
+
+namespace gdr2::laws {
+namespace {
+
+Tensors allocate(const Problem& problem, const std::vector<Name>& names) {
+  Tensors tensors;
+  for (auto name : names) {
+    tensors[name] = Tensor(dtype_of(problem, name), shape_of(problem, name));
+    tensors[name].fill_storage(std::byte{0xFF});
+  }
+  return tensors;
+}
+
+Index index_of(const Shape& shape, std::int64_t i) {
+  Index index{};
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    index[d] = i % shape[d];
+    i /= shape[d];
+  }
+  return index;
+}
+
+/// Consecutive rows of `from`'s leading axis (of `row` elements each) appended to values.
+void append(const std::vector<double>& from, std::int64_t row, Sequence rows,
+            std::vector<double>& values) {
+  values.insert(values.end(), from.begin() + rows.begin * row, from.begin() + rows.end * row);
+}
+
+}  // namespace
+
+bool is_state(Name name) {
+  return name == Name::h0 || name == Name::ht || name == Name::dh0 || name == Name::dht;
+}
+bool is_parameter(Name name) {
+  return name == Name::A_log || name == Name::dt_bias || name == Name::dA_log ||
+         name == Name::ddt_bias;
+}
+bool is_value_side(Name name) {
+  return name == Name::v || name == Name::w || name == Name::o || name == Name::do_ ||
+         name == Name::dv || name == Name::dw;
+}
+bool is_key_side(Name name) {
+  return !is_state(name) && !is_parameter(name) && !is_value_side(name);
+}
+
+Tensors run(const Kernel& kernel, const Call& call) {
+  if (const auto reason = kernel.unsupported(call.problem)) throw Unsupported(*reason);
+  auto results = allocate(call.problem, output_names(call.problem));
+  kernel.forward(call.problem, call.inputs, results);
+  if (call.problem.backward) {
+    auto gradients = allocate(call.problem, gradient_names(call.problem));
+    kernel.backward(call.problem, call.inputs, gradients);
+    results.merge(gradients);
+  }
+  return results;
+}
+
+Tensor changed(const Tensor& tensor, const Change& change) {
+  auto copy = tensor.clone();
+  for (std::int64_t i = 0; i < copy.size(); ++i)
+    copy.set(i, change(index_of(copy.shape(), i), copy.get(i)));
+  return copy;
+}
+
+Sequence sequence_of(const Problem& problem, std::int64_t n) { return problem.sequences()[n]; }
+
+Call select(const Call& call, const std::vector<std::int64_t>& order) {
+  const auto& p = call.problem;
+  Call out{p, {}};
+  if (p.lens.empty()) {
+    out.problem.B = std::int64_t(order.size());
+  } else {
+    out.problem.lens.clear();
+    out.problem.T = 0;
+    for (auto n : order) out.problem.lens.push_back(p.lens[n]), out.problem.T += p.lens[n];
+  }
+  for (const auto& [name, tensor] : call.inputs) {
+    if (is_parameter(name)) {
+      out.inputs[name] = tensor;
+      continue;
+    }
+    const auto from = tensor.to_doubles();
+    const auto rows = is_state(name) ? p.N() : p.B * p.T;
+    const auto row = rows ? std::int64_t(from.size()) / rows : 0;
+    std::vector<double> values;
+    for (auto n : order)
+      append(from, row, is_state(name) ? Sequence{n, n + 1} : sequence_of(p, n), values);
+    out.inputs[name] = Tensor(tensor.dtype(), shape_of(out.problem, name));
+    out.inputs[name].assign(values);
+  }
+  return out;
+}
+
+std::optional<std::string> difference(const Problem& problem, Name name, const Tensor& got,
+                                      const Tensor& want) {
+  for (std::int64_t i = 0; i < want.size(); ++i) {
+    const double x = got.get(i), y = want.get(i);
+    if (x == y || (std::isnan(x) && std::isnan(y))) continue;
+    return fmt::format("{} {}: {:a}, expected {:a}", to_string(name),
+                       element_name(problem, name, i), x, y);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> difference(const Problem& problem, const Tensors& got,
+                                      const Tensors& want) {
+  for (const auto& [name, tensor] : want)
+    if (const auto other = got.find(name); other != got.end())
+      if (auto found = difference(problem, name, other->second, tensor)) return found;
+  return std::nullopt;
+}
+
+}  // namespace gdr2::laws

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a computation rounds. An Arithmetic has a storage type Real, a wider type Wide in which
+// elementwise expressions are formed, and
+//   store(x)                 Wide -> Real: the rounding of one elementwise result
+//   round(format, M)         a site of the contract: M rounded to a format in place
+//   product(format, A, B)    A B with operands rounded to `format`, summed at accumulator width
+// Exact<Real> rounds nothing beyond Real itself. Emulated<Real> follows a precision contract, to
+// nearest (the CPU chunk kernel) or stochastically with the terms of every sum in random order (one
+// member of the ensemble behind the GLOBAL leg, docs/NUMERICS.md). Emulated is deterministic in its
+// seed and carries a counter: one object per run, not shared between threads.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "reference/contract.hpp"
+#include "reference/real.hpp"
+#include "reference/rounding.hpp"
+
+namespace gdr2 {
+
+template <class Real_>
+class Exact {
+ public:
+  using Real = Real_;
+  using Wide = Real_;
+
+  const Contract& contract() const { return contract_; }
+  Real store(const Wide& x) const { return x; }
+  Matrix<Real> store(Matrix<Wide> x) const { return x; }
+  void round(Format, Matrix<Real>&) const {}
+  Matrix<Real> product(Format, const Matrix<Real>& A, const Matrix<Real>& B) const { return A * B; }
+
+ private:
+  Contract contract_{Format::kNone, Format::kNone, Format::kNone, Format::kNone,
+                     Format::kNone, Format::kNone, Format::kNone};
+};
+
+/// The wider type for elementwise work.
+template <class Real>
+struct WideOf;
+template <>
+struct WideOf<float> {
+  using type = double;
+};
+template <>
+struct WideOf<double> {
+  using type = long double;
+};
+
+enum class RoundingMode { kNearest, kStochastic };
+
+template <class Real_>
+class Emulated {
+ public:
+  using Real = Real_;
+  using Wide = typename WideOf<Real>::type;
+
+  explicit Emulated(Contract contract, RoundingMode mode = RoundingMode::kNearest,
+                    std::uint32_t seed = 0)
+      : contract_(contract), mode_(mode), state_(seed * 0x9E3779B9u + 0x7F4A7C15u) {}
+
+  const Contract& contract() const { return contract_; }
+
+  Real store(Wide x) const {
+    return mode_ == RoundingMode::kNearest ? static_cast<Real>(x) : store_stochastic(x);
+  }
+
+  Matrix<Real> store(const Matrix<Wide>& x) const {
+    Matrix<Real> y(x.rows(), x.cols());
+    for (Eigen::Index i = 0; i < x.size(); ++i) y.data()[i] = store(x.data()[i]);
+    return y;
+  }
+
+  void round(Format format, Matrix<Real>& x) const {
+    switch (format) {
+      case Format::kBF16: return round_all<Format::kBF16>(x);
+      case Format::kF16: return round_all<Format::kF16>(x);
+      case Format::kTF32: return round_all<Format::kTF32>(x);
+      case Format::kF32:
+        if constexpr (sizeof(Real) > 4) round_all<Format::kF32>(x);
+        return;
+      case Format::kF64:
+      case Format::kNone: return;
+    }
+  }
+
+  Matrix<Real> product(Format format, const Matrix<Real>& A, const Matrix<Real>& B) const {
+    if (mode_ == RoundingMode::kNearest) {
+      Matrix<Real> a = A, b = B;
+      round(format, a);
+      round(format, b);
+      return a * b;
+    }
+    const auto order = random_order(A.cols());
+    Matrix<Real> a(A.rows(), A.cols()), b(B.rows(), B.cols());
+    for (Eigen::Index i = 0; i < A.rows(); ++i)
+      for (Eigen::Index j = 0; j < A.cols(); ++j) a(i, j) = A(i, order[j]);
+    for (Eigen::Index j = 0; j < B.rows(); ++j) b.row(j) = B.row(order[j]);
+    round(format, a);
+    round(format, b);
+    return a * b;
+  }
+
+ private:
+  /// 32 bits of a Weyl sequence under a full-avalanche mixer: ample for dithering, and cheap enough
+  /// to be called a billion times a run.
+  std::uint32_t bits() const {
+    std::uint32_t x = state_ += 0x9E3779B9u;
+    x = (x ^ (x >> 16)) * 0x7FEB352Du;
+    x = (x ^ (x >> 15)) * 0x846CA68Bu;
+    return x ^ (x >> 16);
+  }
+
+  template <Format format>
+  void round_all(Matrix<Real>& x) const {
+    if (mode_ == RoundingMode::kNearest)
+      for (auto& value : std::span(x.data(), x.size())) value = Real(round_nearest_to<format>(value));
+    else
+      for (auto& value : std::span(x.data(), x.size())) value = Real(round_stochastic_to<format>(value, bits()));
+  }
+
+  Real store_stochastic(double x) const
+    requires std::same_as<Real, float>
+  {
+    return static_cast<float>(round_stochastic_to<Format::kF32>(x, bits()));
+  }
+
+  Real store_stochastic(long double x) const
+    requires std::same_as<Real, double>
+  {
+    const auto nearest = static_cast<double>(x);
+    const long double rest = x - nearest;
+    if (rest == 0 || !std::isfinite(nearest)) return nearest;
+    const double other = std::nextafter(nearest, rest > 0 ? HUGE_VAL : -HUGE_VAL);
+    return bits() * 0x1p-32L < rest / (other - nearest) ? other : nearest;
+  }
+
+  std::vector<Eigen::Index> random_order(Eigen::Index n) const {
+    std::vector<Eigen::Index> order(n);
+    std::iota(order.begin(), order.end(), 0);
+    for (auto i = n; i-- > 1;) std::swap(order[i], order[bits() % std::uint32_t(i + 1)]);
+    return order;
+  }
+
+  Contract contract_;
+  RoundingMode mode_;
+  mutable std::uint32_t state_;
+};
+
+}  // namespace gdr2

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/console_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <tuple>
+
+namespace gdr2 {
+namespace {
+
+constexpr const char* kRow = "{}  {:<14}  {:<5}  {:<7}{:>7}  {:>8}  {:>8}  {}\n";
+
+/// The state padded to its column, coloured on a terminal.
+std::string state_word(State state, Color color) {
+  const auto word = fmt::format("{:<10}", to_string(state));
+  if (color == Color::kNever) return word;
+  const bool mild = state == State::kMistrusted || state == State::kSkipped;
+  const int code = state == State::kPassed ? 32 : mild ? 33 : 31;
+  return fmt::format("\x1b[{}m{}\x1b[0m", code, word);
+}
+
+/// How many standard deviations, or why there is no such number.
+std::string z_text(double max_z, bool has_nan, bool all_finite) {
+  if (has_nan) return "NaN";
+  if (!all_finite) return "Inf";
+  return max_z < 1e4 ? fmt::format("{:.2f}", max_z) : fmt::format("{:.1e}", max_z);
+}
+
+std::string z_text(const ErrorStats& s) { return z_text(s.max_z, s.nan > 0, s.all_finite()); }
+
+/// The tensor to show for a case: not passed before passed, not finite before finite, then by z and
+/// by norm.
+const TensorVerdict* worst_tensor(const Verdict& verdict) {
+  const auto key = [](const TensorVerdict& t) {
+    return std::tuple(t.state != State::kPassed, !t.stats.all_finite(), t.stats.max_z,
+                      t.stats.rel_norm);
+  };
+  const auto worst = std::ranges::max_element(verdict.tensors, {}, key);
+  return worst == verdict.tensors.end() ? nullptr : &*worst;
+}
+
+std::string tensor_header() {
+  return fmt::format("    {:<7}  {:<10}  {:>7}  {:>6}  {:>8}  {:>8}  {:>8}\n", "tensor", "state",
+                     "max z", "rms z", "rel norm", "max abs", "max ulp");
+}
+
+std::string tensor_row(const TensorVerdict& tensor, Color color) {
+  const auto& s = tensor.stats;
+  auto row = fmt::format("    {:<7}  {}  {:>7}  {:>6.2f}  {:>8.1e}  {:>8.1e}  {:>8.3g}",
+                         to_string(s.name), state_word(tensor.state, color), z_text(s), s.rms_z,
+                         s.rel_norm, s.max_abs, s.max_ulp);
+  if (!s.all_finite())
+    row += fmt::format("  of {}: {} NaN, {} infinite, {} unlike a reference that is not finite",
+                       s.count, s.nan, s.inf, s.missing);
+  return row + "\n";
+}
+
+/// Decimals to read, hexadecimal to have the bits.
+std::string element_block(const Element& e) {
+  return fmt::format(
+      "        {:<28} z {:.2f}\n"
+      "            value      {:>16.9g}  {:a}\n"
+      "            reference  {:>16.9g}  {:a}\n"
+      "            sigma      {:>16.9g}  {:a}\n",
+      e.where, e.z, e.value, e.value, e.reference, e.reference, e.sigma, e.sigma);
+}
+
+/// Largest figures of one tensor name in one dtype over the cases of a run.
+struct Group {
+  int cases = 0, bad = 0;
+  bool has_nan = false, all_finite = true;
+  double max_z = 0, rms_z = 0, rel_norm = 0, max_ulp = 0;
+};
+
+std::string error_table(const RunRecord& run) {
+  std::map<std::pair<std::string, Name>, Group> groups;
+  for (const auto& record : run.cases)
+    for (const auto& [s, state, reason] : record.verdict.tensors) {
+      auto& group = groups[{record.dtype, s.name}];
+      ++group.cases;
+      group.bad += state != State::kPassed;
+      group.has_nan |= s.nan > 0;
+      group.all_finite &= s.all_finite();
+      group.max_z = std::max(group.max_z, s.max_z);
+      group.rms_z = std::max(group.rms_z, s.rms_z);
+      group.rel_norm = std::max(group.rel_norm, s.rel_norm);
+      group.max_ulp = std::max(group.max_ulp, s.max_ulp);
+    }
+  if (groups.empty()) return "";
+  auto text = fmt::format(
+      "\nLargest error by dtype and tensor\n{:<5}  {:<7}  {:>5}  {:>5}  {:>8}  {:>6}  {:>8}  "
+      "{:>8}\n",
+      "dtype", "tensor", "cases", "bad", "max z", "rms z", "rel norm", "max ulp");
+  for (const auto& [key, g] : groups)
+    text += fmt::format("{:<5}  {:<7}  {:>5}  {:>5}  {:>8}  {:>6.2f}  {:>8.1e}  {:>8.3g}\n",
+                        key.first, to_string(key.second), g.cases, g.bad,
+                        z_text(g.max_z, g.has_nan, g.all_finite), g.rms_z, g.rel_norm, g.max_ulp);
+  return text;
+}
+
+std::string state_counts(const RunRecord& run) {
+  std::string text;
+  for (auto state : {State::kPassed, State::kFailed, State::kMistrusted, State::kCrashed,
+                     State::kTimedOut, State::kSkipped}) {
+    const auto count =
+        std::ranges::count(run.cases, state, [](auto& c) { return c.verdict.state; });
+    if (count > 0)
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, to_string(state));
+  }
+  return text;
+}
+
+bool is_bad(const CaseRecord& record) {
+  return record.verdict.state != State::kPassed && record.verdict.state != State::kSkipped;
+}
+
+}  // namespace
+
+std::string table_header() {
+  return fmt::format(fmt::runtime(kRow), fmt::format("{:<10}", "state"), "kernel", "dtype", "worst",
+                     "max z", "rel norm", "time", "case");
+}
+
+std::string table_row(const CaseRecord& record, Color color) {
+  const auto* worst = worst_tensor(record.verdict);
+  return fmt::format(fmt::runtime(kRow), state_word(record.verdict.state, color), record.kernel,
+                     record.dtype, worst ? to_string(worst->stats.name) : "",
+                     worst ? z_text(worst->stats) : "",
+                     worst ? fmt::format("{:.1e}", worst->stats.rel_norm) : "",
+                     fmt::format("{:.2f} s", record.seconds), record.line);
+}
+
+std::string details(const CaseRecord& record, bool verbose, Color color) {
+  const auto& verdict = record.verdict;
+  std::string text;
+  if (!verdict.reason.empty())
+    text +=
+        fmt::format("    {}{}{}\n", verdict.leg, verdict.leg.empty() ? "" : ": ", verdict.reason);
+  if (is_bad(record)) text += fmt::format("    {}\n", record.repro);
+  if (!record.note.empty()) text += fmt::format("    {}\n", record.note);
+  if (!record.contract.empty() && (is_bad(record) || verbose))
+    text += fmt::format("    contract {}\n", record.contract);
+  std::string tensors;
+  for (const auto& tensor : verdict.tensors) {
+    const bool passed = tensor.state == State::kPassed;
+    if (passed && !verbose) continue;
+    tensors += tensor_row(tensor, color);
+    if (passed) continue;
+    if (tensor.reason != verdict.reason) tensors += fmt::format("        {}\n", tensor.reason);
+    for (const auto& element : tensor.stats.worst) tensors += element_block(element);
+  }
+  return tensors.empty() ? text : text + tensor_header() + tensors;
+}
+
+std::string summary(const RunRecord& run, Color color) {
+  auto text = error_table(run);
+  text += fmt::format("\n{} cases in {:.1f} s: {}\n", run.cases.size(), run.seconds,
+                      run.cases.empty() ? "nothing ran" : state_counts(run));
+  if (!run.complete)
+    text += fmt::format("Interrupted: {} of {} cases done\n", run.cases.size(), run.planned);
+  for (const auto& record : run.cases)
+    if (is_bad(record))
+      text += fmt::format("{}  {}\n", state_word(record.verdict.state, color), record.repro);
+  return text;
+}
+
+}  // namespace gdr2

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/record_json.hpp"
+
+#include <cmath>
+
+#include "reference/error.hpp"
+
+namespace gdr2 {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
+  return value;
+}
+
+Json to_json(const Element& e) {
+  return {{"index", e.index},         {"where", e.where},
+          {"value", number(e.value)}, {"reference", number(e.reference)},
+          {"sigma", number(e.sigma)}, {"z", number(e.z)}};
+}
+
+Json to_json(const TensorVerdict& tensor) {
+  const auto& s = tensor.stats;
+  auto worst = Json::array();
+  for (const auto& element : s.worst) worst.push_back(to_json(element));
+  return {{"name", to_string(s.name)},
+          {"dtype", to_string(s.dtype)},
+          {"shape", s.shape},
+          {"state", to_string(tensor.state)},
+          {"reason", tensor.reason},
+          {"count", s.count},
+          {"nan", s.nan},
+          {"inf", s.inf},
+          {"missing", s.missing},
+          {"max_abs", number(s.max_abs)},
+          {"rel_norm", number(s.rel_norm)},
+          {"max_ulp", number(s.max_ulp)},
+          {"rms_z", number(s.rms_z)},
+          {"max_z", number(s.max_z)},
+          {"z50", number(s.z50)},
+          {"z90", number(s.z90)},
+          {"z99", number(s.z99)},
+          {"z999", number(s.z999)},
+          {"reference_rms", number(s.reference_rms)},
+          {"worst", std::move(worst)}};
+}
+
+State state_from(const JsonField& field) {
+  for (auto state : {State::kPassed, State::kFailed, State::kMistrusted, State::kSkipped,
+                     State::kCrashed, State::kTimedOut})
+    if (field.text() == to_string(state)) return state;
+  field.reject(fmt::format("'{}' is not a state", field.text()));
+}
+
+Name name_from(const JsonField& field) {
+  if (const auto name = find_name(field.text())) return *name;
+  field.reject(fmt::format("'{}' is not a tensor", field.text()));
+}
+
+DType dtype_from(const JsonField& field) {
+  for (auto dtype : {DType::kF64, DType::kF32, DType::kBF16, DType::kF16})
+    if (field.text() == to_string(dtype)) return dtype;
+  field.reject(fmt::format("'{}' is not a dtype", field.text()));
+}
+
+Element element_from(const JsonField& field) {
+  return {.index = field["index"].integer(),
+          .where = field["where"].text(),
+          .value = field["value"].number(),
+          .reference = field["reference"].number(),
+          .sigma = field["sigma"].number(),
+          .z = field["z"].number()};
+}
+
+TensorVerdict tensor_from(const JsonField& field) {
+  TensorVerdict tensor;
+  auto& s = tensor.stats;
+  s.name = name_from(field["name"]);
+  s.dtype = dtype_from(field["dtype"]);
+  for (const auto& size : field["shape"].elements()) s.shape.push_back(size.integer());
+  tensor.state = state_from(field["state"]);
+  tensor.reason = field["reason"].text();
+  s.count = field["count"].integer();
+  s.nan = field["nan"].integer();
+  s.inf = field["inf"].integer();
+  s.missing = field["missing"].integer();
+  s.max_abs = field["max_abs"].number();
+  s.rel_norm = field["rel_norm"].number();
+  s.max_ulp = field["max_ulp"].number();
+  s.rms_z = field["rms_z"].number();
+  s.max_z = field["max_z"].number();
+  s.z50 = field["z50"].number();
+  s.z90 = field["z90"].number();
+  s.z99 = field["z99"].number();
+  s.z999 = field["z999"].number();
+  s.reference_rms = field["reference_rms"].number();
+  for (const auto& element : field["worst"].elements()) s.worst.push_back(element_from(element));
+  return tensor;
+}
+
+Verdict verdict_from(const JsonField& field) {
+  Verdict verdict{.state = state_from(field["state"]),
+                  .leg = field["leg"].text(),
+                  .reason = field["reason"].text(),
+                  .tensors = {}};
+  for (const auto& tensor : field["tensors"].elements())
+    verdict.tensors.push_back(tensor_from(tensor));
+  return verdict;
+}
+
+}  // namespace
+
+Json head_to_json(const RunRecord& run) {
+  return {{"schema", kReportSchema},
+          {"version", run.version},
+          {"git_sha", run.git_sha},
+          {"git_dirty", run.git_dirty},
+          {"argv", run.argv},
+          {"started", run.started},
+          {"environment", run.environment},
+          {"seeds", run.seeds},
+          {"planned", run.planned},
+          {"complete", run.complete},
+          {"seconds", number(run.seconds)}};
+}
+
+Json case_to_json(const CaseRecord& record) {
+  auto tensors = Json::array();
+  for (const auto& tensor : record.verdict.tensors) tensors.push_back(to_json(tensor));
+  return {{"kernel", record.kernel},
+          {"line", record.line},
+          {"dtype", record.dtype},
+          {"contract", record.contract},
+          {"repro", record.repro},
+          {"note", record.note},
+          {"seconds", number(record.seconds)},
+          {"verdict",
+           {{"state", to_string(record.verdict.state)},
+            {"leg", record.verdict.leg},
+            {"reason", record.verdict.reason},
+            {"tensors", std::move(tensors)}}}};
+}
+
+RunRecord head_from_json(const JsonField& field) {
+  if (const auto schema = field["schema"].integer(); schema != kReportSchema)
+    field["schema"].reject(
+        fmt::format("{} is not the schema that this binary reads, {}", schema, kReportSchema));
+  RunRecord run;
+  run.version = field["version"].text();
+  run.git_sha = field["git_sha"].text();
+  run.git_dirty = field["git_dirty"].boolean();
+  for (const auto& word : field["argv"].elements()) run.argv.push_back(word.text());
+  run.started = field["started"].text();
+  for (const auto& [key, value] : field["environment"].members())
+    run.environment[key] = value.text();
+  for (const auto& seed : field["seeds"].elements()) run.seeds.push_back(seed.natural());
+  run.planned = field["planned"].integer();
+  run.complete = field["complete"].boolean();
+  run.seconds = field["seconds"].number();
+  return run;
+}
+
+CaseRecord case_from_json(const JsonField& field) {
+  return {.kernel = field["kernel"].text(),
+          .line = field["line"].text(),
+          .dtype = field["dtype"].text(),
+          .contract = field["contract"].text(),
+          .repro = field["repro"].text(),
+          .note = field["note"].text(),
+          .verdict = verdict_from(field["verdict"]),
+          .seconds = field["seconds"].number()};
+}
+
+}  // namespace gdr2

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/report_file.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <sstream>
+
+#include "reference/error.hpp"
+#include "reports/record_json.hpp"
+
+namespace gdr2 {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Bytes that are not UTF-8 (a path may hold any) are replaced, not thrown over.
+std::string dump(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+std::filesystem::path with_suffix(std::filesystem::path path, const char* suffix) {
+  return path += suffix;
+}
+
+void write_whole(const std::filesystem::path& path, const std::string& text) {
+  const auto temporary = with_suffix(path, ".tmp");
+  std::ofstream file(temporary, std::ios::trunc);
+  file << text << std::flush;
+  file.close();
+  if (!file) fail("{}: cannot write: {}", temporary.string(), std::strerror(errno));
+  std::error_code error;
+  std::filesystem::rename(temporary, path, error);
+  if (error) fail("{}: cannot write: {}", path.string(), error.message());
+}
+
+Json parse(const std::string& text, const std::string& where) try {
+  return Json::parse(text);
+} catch (const Json::parse_error& e) {
+  fail("{}: not JSON: at byte {}", where, e.byte);
+}
+
+/// Only a line that ends is whole.
+RunRecord read_partial(const std::string& text, const std::string& file) {
+  RunRecord run;
+  std::size_t begin = 0;
+  for (int number = 1;; ++number) {
+    const auto end = text.find('\n', begin);
+    if (end == std::string::npos) return run;
+    const auto where = fmt::format("{}: line {}", file, number);
+    const auto json = parse(text.substr(begin, end - begin), where);
+    if (number == 1)
+      run = head_from_json({json, where});
+    else
+      run.cases.push_back(case_from_json({json, where}));
+    begin = end + 1;
+  }
+}
+
+/// A partial report is lines of JSON, and the first of them is a head without cases.
+bool is_partial(const std::string& text) {
+  const auto end = text.find('\n');
+  if (end == std::string::npos) return false;
+  const auto first = text.substr(0, end);
+  return Json::accept(first) && !Json::parse(first).contains("cases");
+}
+
+std::string read_text(const std::filesystem::path& path) {
+  errno = 0;
+  std::ifstream file(path);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf()))
+    fail("{}: cannot read: {}", path.string(), errno != 0 ? std::strerror(errno) : "empty");
+  return text.str();
+}
+
+}  // namespace
+
+JsonSink::JsonSink(std::filesystem::path path)
+    : path_(std::move(path)), partial_path_(with_suffix(path_, ".partial")) {
+  if (std::filesystem::is_directory(path_)) fail("{}: is a directory", path_.string());
+  partial_.open(partial_path_, std::ios::trunc);
+  if (!partial_) fail("{}: cannot write: {}", path_.string(), std::strerror(errno));
+  std::error_code error;
+  std::filesystem::remove(path_, error);
+  if (error) fail("{}: cannot replace: {}", path_.string(), error.message());
+}
+
+void JsonSink::append(const std::string& line) {
+  partial_ << line << std::endl;
+  if (!partial_) fail("{}: cannot write: {}", partial_path_.string(), std::strerror(errno));
+}
+
+void JsonSink::do_begin(const RunRecord& run) { append(dump(head_to_json(run), -1)); }
+
+void JsonSink::do_case_done(const CaseRecord& record) { append(dump(case_to_json(record), -1)); }
+
+void JsonSink::do_end(const RunRecord& run) {
+  auto json = head_to_json(run);
+  auto& cases = json["cases"] = Json::array();
+  for (const auto& record : run.cases) cases.push_back(case_to_json(record));
+  write_whole(path_, dump(json, 1) + "\n");
+  partial_.close();
+  std::error_code kept;  // a partial file that stays beside the report does no harm
+  std::filesystem::remove(partial_path_, kept);
+}
+
+RunRecord read_report(const std::filesystem::path& path) {
+  const auto name = path.string();
+  const auto text = read_text(path);
+  if (is_partial(text)) return read_partial(text, name);
+  const auto json = parse(text, name);
+  const JsonField field(json, name);
+  auto run = head_from_json(field);
+  for (const auto& record : field["cases"].elements()) run.cases.push_back(case_from_json(record));
+  return run;
+}
+
+}  // namespace gdr2

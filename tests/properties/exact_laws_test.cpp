@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every exact law holds for the CPU kernels in every dtype, and each can fail: a kernel with the
+// fault that the law is about is found.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "properties/laws/law.hpp"
+#include "reference/error.hpp"
+#include "tests/properties/tampered_kernel.hpp"
+
+namespace gdr2 {
+namespace {
+
+const char* const kCases[] = {
+    "T=70 H=2 HV=4 K=8 V=6 h0=1 loss=o",
+    "B=3 T=20 H=2 K=8 V=6 h0=1 recipe=slow",
+    "lens=0,5,0,64,1,17,0 H=2 K=8 V=6 h0=1 recipe=forget",
+    "lens=66,1,3 K=8 V=6 h0=1 layout=vk l2norm=1 gate=softplus neg_eigval=1",
+};
+
+class EveryDtype : public testing::TestWithParam<const char*> {};
+
+TEST_P(EveryDtype, CpuKernelsObeyEveryLaw) {
+  for (const char* kernel : {"cpu.chunk", "cpu.recurrent"})
+    for (const char* line : kCases)
+      for (const auto& law : exact_laws()) {
+        const auto c = parse_case(fmt::format("{} dtype={}", line, GetParam()));
+        const auto verdict = law.check(find_kernel(kernel), c);
+        EXPECT_TRUE(verdict.state == State::kPassed || verdict.state == State::kSkipped)
+            << law.name << " " << kernel << " " << to_string(c) << ": " << verdict.reason;
+      }
+}
+
+INSTANTIATE_TEST_SUITE_P(Dtypes, EveryDtype, testing::Values("fp32", "tf32", "bf16", "fp16"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST(ExactLaws, EachIsTriedByAtLeastOneCase) {
+  for (const auto& law : exact_laws()) {
+    int tried = 0;
+    for (const char* line : kCases)
+      tried += law.check(find_kernel("cpu.chunk"), parse_case(line)).state == State::kPassed;
+    EXPECT_GT(tried, 0) << law.name;
+  }
+}
+
+/// A fault, the law that must see it, and a case.
+struct Planted {
+  const char* law;
+  const char* line;
+  TamperedKernel::Tamper fault;
+};
+
+void add_to(Tensor& t, double x) {
+  for (std::int64_t i = 0; i < t.size(); ++i) t.set(i, t.get(i) + x);
+}
+
+/// o gets something from the last token's value of an input.
+TamperedKernel::Tamper leak(Name from, Name to) {
+  return [=](const Problem&, Tensors& inputs, Tensors& results) {
+    const auto result = results.find(to);
+    const auto input = inputs.find(from);
+    if (result == results.end() || input->second.empty()) return;
+    add_to(result->second, input->second.get(input->second.size() - 1));
+  };
+}
+
+TamperedKernel::Tamper constant(Name to) {
+  return [=](const Problem&, Tensors&, Tensors& results) {
+    if (const auto found = results.find(to); found != results.end()) add_to(found->second, 1);
+  };
+}
+
+std::vector<Planted> planted() {
+  const char* packed = kCases[2];
+  return {
+      {"channel_scaling", kCases[0], leak(Name::k, Name::o)},
+      {"channel_sign", "T=20 K=8 V=6 h0=1",
+       [](const Problem&, Tensors& in, Tensors& out) {
+         if (out.contains(Name::o)) add_to(out.at(Name::o), in.at(Name::q).get(1));
+       }},
+      {"value_scaling", kCases[0], constant(Name::ht)},
+      {"query_scaling", kCases[0], constant(Name::o)},
+      {"scale_by_two", kCases[0], constant(Name::o)},
+      {"causality", kCases[0], leak(Name::g, Name::o)},
+      {"no_gradient_from_later", kCases[0], constant(Name::dk)},
+      {"sequence_alone", packed, leak(Name::v, Name::o)},
+      {"sequence_order", packed, leak(Name::v, Name::o)},
+      {"poisoned_neighbours", packed, leak(Name::v, Name::o)},
+      {"empty_sequences", packed, constant(Name::ht)},
+      {"head_permutation", kCases[0],
+       [](const Problem& p, Tensors&, Tensors& out) {
+         if (out.contains(Name::o))
+           for (std::int64_t i = 0; i < p.V; ++i) out.at(Name::o).set(i, 1);
+       }},
+      {"none_is_zeros", kCases[0],
+       [](const Problem& p, Tensors&, Tensors& out) {
+         if (p.h0 && out.contains(Name::o)) add_to(out.at(Name::o), 1);
+       }},
+      {"unasked_final_state", kCases[0],
+       [](const Problem& p, Tensors&, Tensors& out) {
+         if (!p.ht && out.contains(Name::o)) add_to(out.at(Name::o), 1);
+       }},
+      {"strided_views", kCases[0],
+       [](const Problem& p, Tensors&, Tensors& out) {
+         if (p.view == View::kPadded && out.contains(Name::o)) add_to(out.at(Name::o), 1);
+       }},
+      {"shared_heads_repeated", kCases[0],
+       [](const Problem& p, Tensors&, Tensors& out) {
+         if (p.group() > 1 && out.contains(Name::o)) add_to(out.at(Name::o), 1);
+       }},
+      {"repeatable", kCases[0],
+       [calls = std::make_shared<int>(0)](const Problem&, Tensors&, Tensors& out) {
+         if (++*calls == 21 && out.contains(Name::o)) add_to(out.at(Name::o), 1);
+         if (++*calls >= 22 && out.contains(Name::dq)) add_to(out.at(Name::dq), 1);
+       }},
+      {"neutral_tokens", "T=20 K=8 V=6 h0=1",
+       [](const Problem& p, Tensors&, Tensors& out) {
+         if (p.T > 64 && out.contains(Name::ht)) add_to(out.at(Name::ht), 1);
+       }},
+  };
+}
+
+TEST(ExactLaws, EachFindsAKernelThatBreaksIt) {
+  std::vector<std::string> tried;
+  for (const auto& [law, line, fault] : planted()) {
+    const auto verdict = find_law(law).check(TamperedKernel(fault), parse_case(line));
+    EXPECT_EQ(verdict.state, State::kFailed) << law << ": " << verdict.reason;
+    tried.push_back(law);
+  }
+  for (const auto& law : exact_laws()) EXPECT_THAT(tried, testing::Contains(law.name));
+}
+
+}  // namespace
+}  // namespace gdr2
