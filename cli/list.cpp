@@ -10,6 +10,7 @@
 #include "fixtures/case_set.hpp"
 #include "fixtures/recipes.hpp"
 #include "kernels/kernel.hpp"
+#include "properties/laws/law.hpp"
 
 namespace gdr2 {
 namespace {
@@ -61,8 +62,15 @@ Rows recipe_rows() {
   return rows;
 }
 
+Rows law_rows() {
+  Rows rows;
+  for (const auto& law : exact_laws()) rows.emplace_back(law.name, law.statement);
+  return rows;
+}
+
 const std::vector<Topic>& topics() {
   static const std::vector<Topic> topics{{"kernels", kernel_rows},
+                                         {"laws", law_rows},
                                          {"problems", problem_rows},
                                          {"recipes", recipe_rows},
                                          {"sets", set_rows}};
@@ -88,7 +96,7 @@ int list(const std::string& wanted) {
 
 Command add_list(CLI::App& app) {
   auto* command =
-      app.add_subcommand("list", "Name the kernels, keys of a problem, recipes and sets there are");
+      app.add_subcommand("list", "Name the kernels, laws, keys of a problem, recipes and sets there are");
   auto wanted = std::make_shared<std::string>();
   std::vector<std::string> names;
   for (const auto& topic : topics()) names.push_back(topic.name);

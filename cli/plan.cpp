@@ -93,18 +93,6 @@ std::vector<const Kernel*> kernels_for(const KernelCase& kernel_case,
   return chosen;
 }
 
-Job make_job(const Kernel& kernel, const Case& c) {
-  const auto line = to_string(c);
-  const auto with_kernel = fmt::format("{}{} {}", kKernelKey, kernel.name(), line);
-  Job job{.record = {.kernel = kernel.name(),
-                     .line = line,
-                     .dtype = std::string(to_string(c.problem.dtype)),
-                     .repro = "gdr2 repro " + shell_quoted(with_kernel)},
-          .judge = [&kernel, c] { return check(kernel, c); }};
-  if (!kernel.unsupported(c.problem)) job.record.contract = to_string(kernel.contract(c.problem));
-  return job;
-}
-
 }  // namespace
 
 KernelCase parse_kernel_case(const std::string& line) {
@@ -129,13 +117,33 @@ std::vector<KernelCase> select_cases(const Selection& selection) {
   return cases;
 }
 
-std::vector<Job> make_jobs(const std::vector<KernelCase>& cases,
-                           const std::vector<std::string>& kernel_names) {
+std::vector<KernelOnCase> pair_up(const std::vector<KernelCase>& cases,
+                                  const std::vector<std::string>& kernel_names) {
   for (const auto& name : kernel_names) in_option("--kernel", [&] { find_kernel(name); });
-  std::vector<Job> jobs;
+  std::vector<KernelOnCase> pairs;
   for (const auto& kernel_case : cases)
     for (const auto* kernel : kernels_for(kernel_case, kernel_names))
-      jobs.push_back(make_job(*kernel, kernel_case.c));
+      pairs.push_back({kernel, kernel_case.c});
+  return pairs;
+}
+
+CaseRecord record_of(const KernelOnCase& pair) {
+  const auto& [kernel, c] = pair;
+  const auto line = to_string(c);
+  CaseRecord record{.kernel = kernel->name(),
+                    .line = line,
+                    .dtype = std::string(to_string(c.problem.dtype)),
+                    .repro = "gdr2 repro " +
+                             shell_quoted(fmt::format("{}{} {}", kKernelKey, kernel->name(), line))};
+  if (!kernel->unsupported(c.problem)) record.contract = to_string(kernel->contract(c.problem));
+  return record;
+}
+
+std::vector<Job> make_jobs(const std::vector<KernelCase>& cases,
+                           const std::vector<std::string>& kernel_names) {
+  std::vector<Job> jobs;
+  for (const auto& pair : pair_up(cases, kernel_names))
+    jobs.push_back({.record = record_of(pair), .judge = [pair] { return check(*pair.kernel, pair.c); }});
   return jobs;
 }
 

@@ -37,6 +37,19 @@ struct Selection {
 /// The cases of a selection, each once, in the order given. Throws Error naming the option.
 std::vector<KernelCase> select_cases(const Selection& selection);
 
+struct KernelOnCase {
+  const Kernel* kernel;
+  Case c;
+};
+
+/// Every case with the kernels it is for: the one it names, else those named, else all that support
+/// it; when none does, all, so that each says why. Throws Error naming the option.
+std::vector<KernelOnCase> pair_up(const std::vector<KernelCase>& cases,
+                                  const std::vector<std::string>& kernel_names);
+
+/// The record of a kernel on a case, before anything has run.
+CaseRecord record_of(const KernelOnCase& pair);
+
 /// One job for every case and kernel. Without a kernel named, kernels that do not support a case are
 /// passed over, unless none does: then each says why.
 std::vector<Job> make_jobs(const std::vector<KernelCase>& cases,

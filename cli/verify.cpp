@@ -48,6 +48,7 @@ Command add_verify(CLI::App& app, const Argv& argv) {
   command->add_option("--set", selection.sets, "A set of cases: smoke, ci, or a file of lines")
       ->type_name("SET")
       ->expected(1)
+      ->allow_extra_args(false)
       ->take_all();
   command
       ->add_option(
@@ -55,10 +56,12 @@ Command add_verify(CLI::App& app, const Argv& argv) {
           "Kernel to judge, by name or as a library PATH.so; default: all that support the case")
       ->type_name("NAME")
       ->expected(1)
+      ->allow_extra_args(false)
       ->take_all();
   command->add_option("--recipe", selection.recipes, "Run each drawn case with this recipe instead")
       ->type_name("NAME")
       ->expected(1)
+      ->allow_extra_args(false)
       ->take_all();
   command->add_option("--seed", options->seed, "Run each drawn case with this seed instead")
       ->type_name("S");

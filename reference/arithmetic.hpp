@@ -61,7 +61,7 @@ class Emulated {
 
   explicit Emulated(Contract contract, RoundingMode mode = RoundingMode::kNearest,
                     std::uint32_t seed = 0)
-      : contract_(contract), mode_(mode), state_(seed * 0x9E3779B9u + 0x7F4A7C15u) {}
+      : contract_(contract), mode_(mode), key_(mix(seed + 0x7F4A7C15u)) {}
 
   const Contract& contract() const { return contract_; }
 
@@ -106,13 +106,17 @@ class Emulated {
   }
 
  private:
-  /// 32 bits of a Weyl sequence under a full-avalanche mixer: ample for dithering, and cheap enough
-  /// to be called a billion times a run.
-  std::uint32_t bits() const {
-    std::uint32_t x = state_ += 0x9E3779B9u;
+  /// Full avalanche of 32 bits (Wellons' lowbias32); ample for dithering, and called a billion times.
+  static std::uint32_t mix(std::uint32_t x) {
     x = (x ^ (x >> 16)) * 0x7FEB352Du;
     x = (x ^ (x >> 15)) * 0x846CA68Bu;
     return x ^ (x >> 16);
+  }
+
+  /// The draw that belongs to a value in this member.
+  std::uint32_t bits(double x) const {
+    const auto u = std::bit_cast<std::uint64_t>(x);
+    return mix(std::uint32_t(u >> 32) * 0x9E3779B9u + std::uint32_t(u) * 0x85EBCA6Bu + key_);
   }
 
   template <Format format>
@@ -120,13 +124,13 @@ class Emulated {
     if (mode_ == RoundingMode::kNearest)
       for (auto& value : std::span(x.data(), x.size())) value = Real(round_nearest_to<format>(value));
     else
-      for (auto& value : std::span(x.data(), x.size())) value = Real(round_stochastic_to<format>(value, bits()));
+      for (auto& value : std::span(x.data(), x.size())) value = Real(round_stochastic_to<format>(value, bits(value)));
   }
 
   Real store_stochastic(double x) const
     requires std::same_as<Real, float>
   {
-    return static_cast<float>(round_stochastic_to<Format::kF32>(x, bits()));
+    return static_cast<float>(round_stochastic_to<Format::kF32>(x, bits(x)));
   }
 
   Real store_stochastic(long double x) const
@@ -136,19 +140,20 @@ class Emulated {
     const long double rest = x - nearest;
     if (rest == 0 || !std::isfinite(nearest)) return nearest;
     const double other = std::nextafter(nearest, rest > 0 ? HUGE_VAL : -HUGE_VAL);
-    return bits() * 0x1p-32L < rest / (other - nearest) ? other : nearest;
+    const auto draw = mix(bits(nearest) ^ bits(double(rest)));
+    return draw * 0x1p-32L < rest / (other - nearest) ? other : nearest;
   }
 
   std::vector<Eigen::Index> random_order(Eigen::Index n) const {
     std::vector<Eigen::Index> order(n);
     std::iota(order.begin(), order.end(), 0);
-    for (auto i = n; i-- > 1;) std::swap(order[i], order[bits() % std::uint32_t(i + 1)]);
+    for (auto i = n; i-- > 1;) std::swap(order[i], order[bits(double(i)) % std::uint32_t(i + 1)]);
     return order;
   }
 
   Contract contract_;
   RoundingMode mode_;
-  mutable std::uint32_t state_;
+  std::uint32_t key_;
 };
 
 }  // namespace gdr2

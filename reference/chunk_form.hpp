@@ -13,6 +13,8 @@
 
 namespace gdr2::chunk {
 
+inline constexpr Eigen::Index kSolveBlock = 16;
+
 /// Everything the forward of one chunk forms. n = 64 rows always: a tail is filled with zero rows
 /// (k = b = v = w = q = 0, g = 0), which are neutral everywhere, so sums have the same shape and
 /// order whatever the length.
@@ -96,11 +98,16 @@ class ChunkForm : Elementwise<Arithmetic> {
     return s;
   }
 
-  /// T_ij = sum_c e_ic k_jc exp(G_ic - G_jc), i > j;  Aqk likewise with q, i >= j.
+  /// T_ij = sum_c e_ic k_jc exp(G_ic - G_jc), i > j;  Aqk likewise with q, i >= j. Directly inside
+  /// blocks of direct_rows, as products of rounded operands between them (0: inside them too).
   void scores(const Decay<Arithmetic>& decay, Stages<Real>& s) const {
     const auto n = s.q.rows();
     s.T = Matrix<Real>::Zero(n, n);
     s.Aqk = Matrix<Real>::Zero(n, n);
+    const bool direct = c_.direct_rows > 0;
+    const auto q_in = direct ? s.q : decay.rounded_inside(s.q, false),
+               e_in = direct ? s.e : decay.rounded_inside(s.e, false),
+               k_in = direct ? s.k : decay.rounded_inside(s.k, true);
     for (Index I = 0; I < decay.blocks(); ++I) {
       const auto e = decay.from_anchor(s.e, I), q = decay.from_anchor(s.q, I);
       for (Index J = 0; J < I; ++J) {
@@ -110,12 +117,12 @@ class ChunkForm : Elementwise<Arithmetic> {
         s.Aqk.block(i, j, m, l) = product(q, k);
       }
       decay.each_pair(I, [&](Index i, Index j, const RowVector<Real>& d) {
-        const Matrix<Real> k = times(s.k.row(j), d);
+        const Matrix<Real> k = times(k_in.row(j), d);
         const auto dot = [&](const Matrix<Real>& row) {
           return ar_.product(c_.accumulator, row, k.transpose())(0, 0);
         };
-        if (i > j) s.T(i, j) = dot(s.e.row(i));
-        s.Aqk(i, j) = dot(s.q.row(i));
+        if (i > j) s.T(i, j) = dot(e_in.row(i));
+        s.Aqk(i, j) = dot(q_in.row(i));
       });
     }
   }
@@ -124,13 +131,13 @@ class ChunkForm : Elementwise<Arithmetic> {
   Matrix<Real> inverse(const Matrix<Real>& T) const {
     const auto n = T.rows();
     Matrix<Real> A = Matrix<Real>::Identity(n, n);
-    for (Index I = 0; I < n; I += kBlock) {
-      const auto m = std::min(kBlock, n - I);
+    for (Index I = 0; I < n; I += kSolveBlock) {
+      const auto m = std::min(kSolveBlock, n - I);
       for (Index j = I; j < I + m; ++j)
         for (Index i = j + 1; i < I + m; ++i) A(i, j) = substitute(T, A, i, j);
-      for (Index J = 0; J < I; J += kBlock) {
-        const auto sum = ar_.product(c_.solve, T.block(I, J, m, I - J), A.block(J, J, I - J, kBlock));
-        A.block(I, J, m, kBlock) = -ar_.product(c_.solve, A.block(I, I, m, m), sum);
+      for (Index J = 0; J < I; J += kSolveBlock) {
+        const auto sum = ar_.product(c_.solve, T.block(I, J, m, I - J), A.block(J, J, I - J, kSolveBlock));
+        A.block(I, J, m, kSolveBlock) = -ar_.product(c_.solve, A.block(I, I, m, m), sum);
       }
     }
     ar_.round(c_.solve, A);
@@ -173,20 +180,22 @@ class ChunkForm : Elementwise<Arithmetic> {
   void retreat(const Stages<Real>& s, Index t, const Matrix<Real>& d_o,
                HeadGradients<Real>& d) const {
     const auto n = rows_at(t);
-    const Matrix<Real> dO = scaled(x_.scale, padded(d_o, t));  // of the unscaled output
+    const Matrix<Real> dO = padded(d_o, t);
     const Matrix<Real> dS = d.S0;
-    // O / s = Qg S + Aqk R,  S_C = Diag(gamma_C) S + Kt^T R
-    const auto dR = plus(product(s.Aqk.transpose(), dO), product(s.Kt, dS));
+    const auto by_scale = [&](const Matrix<Real>& a) { return this->scaled(x_.scale, a); };
+    // O = s (Qg S + Aqk R),  S_C = Diag(gamma_C) S + Kt^T R
+    const auto dR = plus(by_scale(product(s.Aqk.transpose(), dO)), product(s.Kt, dS));
     // (I + T) R = Z - Ebar S, differentiated implicitly
     const auto P = product(s.A.transpose(), dR);
-    const Matrix<Real> dAqk = product(dO, s.R.transpose()).template triangularView<Eigen::Lower>();
+    const Matrix<Real> dAqk =
+        by_scale(product(dO, s.R.transpose())).template triangularView<Eigen::Lower>();
     const Matrix<Real> dT =
         (-product(P, s.R.transpose())).template triangularView<Eigen::StrictlyLower>();
-    const auto dQg = product(dO, s.S.transpose());
+    const auto dQg = by_scale(product(dO, s.S.transpose()));
     const Matrix<Real> dEbar = -product(P, s.S.transpose());
     const auto dKt = product(s.R, dS.transpose());
     d.S0 = plus(row_scaled(s.gamma_C, dS),
-                plus(product(s.Qg.transpose(), dO), -product(s.Ebar.transpose(), P)));
+                plus(by_scale(product(s.Qg.transpose(), dO)), -product(s.Ebar.transpose(), P)));
     ar_.round(c_.state, d.S0);
     // Z = w * v
     d.v.middleRows(t, n) = times(s.w, P).topRows(n);
@@ -233,20 +242,25 @@ class ChunkForm : Elementwise<Arithmetic> {
   }
 
   /// dG = q * dq + e * de - k * dk, the last row also k * dk of the exit decay summed over rows and
-  /// gamma_C * rowsum(dS * S); dg is its reverse cumulative sum.
+  /// gamma_C * rowsum(dS * S); dg is its reverse cumulative sum. Where exp(g) underflows, |dg| <=
+  /// exp(g) |dSbar| |S| does too: 0 is stored, not what the sum left over (A_log would get g times it).
   Matrix<Real> gate_backward(const Stages<Real>& s, const Matrix<Real>& dS, const Matrix<Real>& dq,
                              const Matrix<Real>& de, const Matrix<Real>& dk,
                              const Matrix<Real>& k_dk_end) const {
     const auto n = s.q.rows(), K = s.q.cols();
     Matrix<Real> sum = Matrix<Real>::Zero(1, K);
     for (Index c = 0; c < K; ++c)
-      sum(0, c) = ar_.product(c_.accumulator, dS.row(c), s.S.row(c).transpose())(0, 0);
+      sum(0, c) = product(dS.row(c), s.S.row(c).transpose())(0, 0);
     sum = times(s.gamma_C, sum);
     for (Index r = 0; r < n; ++r) sum = plus(sum, k_dk_end.row(r));
     Matrix<Real> dg = plus(plus(times(s.q, dq), times(s.e, de)), -times(s.k, dk));
     for (Index r = n; r-- > 0;) {
       sum = plus(sum, dg.row(r));
       dg.row(r) = sum;
+    }
+    if (c_.accumulator != Format::kNone) {
+      const auto least = Real(traits(c_.accumulator).min_exponent * 0.6931471805599453);
+      dg = (s.g.array() < least).select(Real(0), dg);
     }
     return dg;
   }

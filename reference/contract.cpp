@@ -19,10 +19,10 @@ Contract token_contract(Format format) {
 }
 
 std::string to_string(const Contract& c) {
-  return fmt::format("operand={} auxiliary={} solve={} state={} gate={} accumulator={} normalized={}",
+  return fmt::format("operand={} auxiliary={} solve={} state={} gate={} accumulator={} normalized={} direct_rows={}",
                      to_string(c.operand), to_string(c.auxiliary), to_string(c.solve),
                      to_string(c.state), to_string(c.gate), to_string(c.accumulator),
-                     to_string(c.normalized));
+                     to_string(c.normalized), c.direct_rows);
 }
 
 }  // namespace gdr2

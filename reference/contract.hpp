@@ -18,6 +18,11 @@ struct Contract {
   Format accumulator = Format::kF32;   ///< sums of products, elementwise arithmetic
   Format normalized = Format::kNone;   ///< q and k after the L2 norm, when stored
 
+  /// Rows of the blocks inside which scores q.k and e.k are formed directly, at accumulator width;
+  /// between blocks they are products with rounded operands. 0: everywhere, as far as factored decays
+  /// stay in the operands' range.
+  std::int32_t direct_rows = 16;
+
   bool token_by_token() const { return solve == Format::kNone; }
 
   bool operator==(const Contract&) const = default;

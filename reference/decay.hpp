@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decays between the rows of one chunk, without ever forming a positive exponent or a difference of
-// cumulative sums. Log decays are summed inside 16-row blocks, forwards (prefix) and backwards
+// cumulative sums. Log decays are summed inside blocks of rows, forwards (prefix) and backwards
 // (suffix), and over whole blocks; every decay is exp of a sum of non-positive terms, so g = -1e4 or
 // -inf costs its neighbours no accuracy (docs/MATH.md 4, docs/NUMERICS.md).
 #pragma once
@@ -9,8 +9,6 @@
 
 namespace gdr2::chunk {
 
-inline constexpr Eigen::Index kBlock = 16;
-
 template <class Arithmetic>
 class Decay {
   using Real = typename Arithmetic::Real;
@@ -18,9 +16,15 @@ class Decay {
   using Index = Eigen::Index;
 
  public:
-  /// g: [n, K] log decays of the chunk's rows, n <= 64.
+  /// g: [n, K] log decays of the chunk's rows, n <= 64, in blocks of contract().direct_rows (8 when
+  /// nothing is direct).
   Decay(const Arithmetic& ar, const Matrix<Real>& g)
-      : ar_(ar), g_(g), prefix_(g), suffix_(g), total_(blocks(), g.cols()) {
+      : ar_(ar),
+        g_(g),
+        block_(ar.contract().direct_rows ? ar.contract().direct_rows : 8),
+        prefix_(g),
+        suffix_(g),
+        total_(blocks(), g.cols()) {
     suffix_.setZero();
     for (Index I = 0; I < blocks(); ++I) {
       for (Index i = begin(I) + 1; i < end(I); ++i) prefix_.row(i) = sum(prefix_.row(i - 1), g.row(i));
@@ -30,9 +34,9 @@ class Decay {
     }
   }
 
-  Index blocks() const { return (g_.rows() + kBlock - 1) / kBlock; }
-  Index begin(Index block) const { return block * kBlock; }
-  Index end(Index block) const { return std::min(begin(block) + kBlock, g_.rows()); }
+  Index blocks() const { return (g_.rows() + block_ - 1) / block_; }
+  Index begin(Index block) const { return block * block_; }
+  Index end(Index block) const { return std::min(begin(block) + block_, g_.rows()); }
   Index rows(Index block) const { return end(block) - begin(block); }
 
   /// X_i exp(sum of g from the chunk's first row to i), all rows.
@@ -82,6 +86,25 @@ class Decay {
     return y;
   }
 
+  /// X as it enters a product inside its block: x exp(L) is rounded to an operand, L the sum of g from
+  /// the block's anchor to x's row (x exp(-L) for the later factor's partner), and the decay taken out
+  /// again. Where exp(-L) passes what operands hold (2^60, in fp16 2^3) x stays as it is.
+  Matrix<Real> rounded_inside(const Matrix<Real>& X, bool inverse) const {
+    using std::exp;
+    Matrix<Real> y(1, X.cols()), out = X;
+    const bool narrow = traits(ar_.contract().operand).max_exponent < 127;
+    const auto least = Real(narrow ? 0x1p-3 : 0x1p-60);
+    for (Index i = 0; i < X.rows(); ++i) {
+      const RowVector<Real> d = exponential(prefix_.row(i));
+      if (!(d.minCoeff() >= least)) continue;
+      const auto scale = [&](Index c) { return inverse ? Wide(1) / Wide(d(c)) : Wide(d(c)); };
+      for (Index c = 0; c < X.cols(); ++c) y(0, c) = ar_.store(Wide(X(i, c)) * scale(c));
+      ar_.round(ar_.contract().operand, y);
+      for (Index c = 0; c < X.cols(); ++c) out(i, c) = ar_.store(Wide(y(0, c)) / scale(c));
+    }
+    return out;
+  }
+
   /// For each pair j <= i of one block: body(i, j, exp(sum of g after j up to i)), i ascending.
   template <class Body>
   void each_pair(Index block, const Body& body) const {
@@ -113,7 +136,8 @@ class Decay {
 
   const Arithmetic& ar_;
   const Matrix<Real>& g_;
-  Matrix<Real> prefix_, suffix_;  // [n, K] inside 16-row blocks
+  Index block_;                   // rows
+  Matrix<Real> prefix_, suffix_;  // [n, K] inside blocks
   Matrix<Real> total_;            // [blocks, K]
 };
 

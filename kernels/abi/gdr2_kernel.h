@@ -158,6 +158,7 @@ typedef struct gdr2_contract {
   int32_t gate;        /* cumulative log decay */
   int32_t accumulator; /* sums of products */
   int32_t normalized;  /* q and k after the L2 norm, when stored; NOT_ROUNDED: kept at accumulator width */
+  int32_t direct_rows; /* scores inside blocks of so many rows are formed directly, without rounded operands: 1 .. 64; 0: nowhere */
 } gdr2_contract;
 
 enum { GDR2_PASS_FORWARD = 1, GDR2_PASS_BACKWARD = 2, GDR2_PASS_DECODE = 4 };

@@ -68,7 +68,8 @@ AbiProblem::AbiProblem(const Problem& p, const MemorySpace& space)
 
 Contract contract_of(const gdr2_contract& c) {
   return {Format(c.operand), Format(c.auxiliary),   Format(c.solve),     Format(c.state),
-          Format(c.gate),    Format(c.accumulator), Format(c.normalized)};
+          Format(c.gate),    Format(c.accumulator), Format(c.normalized),
+          std::clamp(c.direct_rows, 0, 64)};
 }
 
 }  // namespace gdr2

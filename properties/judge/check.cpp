@@ -28,26 +28,26 @@ bool judge_finite(TensorVerdict& tensor) {
   return false;
 }
 
-/// GLOBAL: every element within kGlobalZ sigma of the reference.
-bool judge_global(TensorVerdict& tensor) {
+/// GLOBAL: every element within `allowed` sigma of the reference.
+bool judge_global(TensorVerdict& tensor, double allowed) {
   const auto& s = tensor.stats;
-  if (s.max_z <= tolerance::kGlobalZ) return true;
+  if (s.max_z <= allowed) return true;
   tensor.state = State::kFailed;
   tensor.reason = fmt::format("{}: {} is z = {:.3g} (sigma {:.3g}); allowed {:g}", to_string(s.name),
                               describe(s.worst.front()), s.max_z, s.worst.front().sigma,
-                              tolerance::kGlobalZ);
+                              allowed);
   return false;
 }
 
 /// A check that a zero result would pass has no power, unless zero is the answer: every true value
 /// is 0 in the stored dtype, or a subnormal of fp32 that a kernel may flush.
 bool has_power(const TensorVerdict& tensor, const std::vector<double>& reference,
-               const std::vector<double>& sigma) {
+               const std::vector<double>& sigma, double allowed) {
   const Format stored = format_of(tensor.stats.dtype);
   bool zero_is_right = true;
   for (std::size_t i = 0; i < reference.size(); ++i) {
     const double y = std::fabs(reference[i]);
-    if (!(y <= tolerance::kGlobalZ * sigma[i])) return true;
+    if (!(y <= allowed * sigma[i])) return true;
     zero_is_right &= y < tolerance::kFlushed * 0x1p-126 || round_nearest(y, stored) == 0;
   }
   return zero_is_right;
@@ -64,7 +64,9 @@ void record(Verdict& verdict, TensorVerdict tensor, const char* leg) {
   verdict.tensors.push_back(std::move(tensor));
 }
 
-Verdict judge_values(const Problem& problem, const Envelope& envelope, const Tensors& results) {
+Verdict judge_values(const Problem& problem, const Envelope& envelope, const Contract& contract,
+                     const Tensors& results) {
+  const double allowed = tolerance::global_z(contract);
   Verdict verdict;
   for (const auto& [name, result] : results) {
     const auto& y = envelope.reference.at(name);
@@ -74,7 +76,7 @@ Verdict judge_values(const Problem& problem, const Envelope& envelope, const Ten
     const char* leg = "exact";
     if (judge_finite(tensor)) {
       leg = "global";
-      if (judge_global(tensor) && !has_power(tensor, y, sigma)) {
+      if (judge_global(tensor, allowed) && !has_power(tensor, y, sigma, allowed)) {
         tensor.state = State::kMistrusted;
         tensor.reason = fmt::format("{}: an all-zero result would pass too", to_string(name));
       }
@@ -87,8 +89,9 @@ Verdict judge_values(const Problem& problem, const Envelope& envelope, const Ten
 Verdict run_and_judge(const Kernel& kernel, const Case& c) {
   const auto inputs = make_inputs(c);
   const auto run = run_guarded(kernel, c.problem, inputs);
-  const auto envelope = make_envelope(c.problem, inputs, kernel.contract(c.problem));
-  auto verdict = judge_values(c.problem, envelope, run.results);
+  const auto contract = kernel.contract(c.problem);
+  const auto envelope = make_envelope(c.problem, inputs, contract);
+  auto verdict = judge_values(c.problem, envelope, contract, run.results);
   if (run.fault && verdict.leg != "exact")
     verdict.state = State::kFailed, verdict.leg = "exact", verdict.reason = *run.fault;
   return verdict;
@@ -109,7 +112,8 @@ Verdict check(const Kernel& kernel, const Case& c) {
 }
 
 Verdict judge_results(const Case& c, const Contract& contract, const Tensors& results) {
-  return judge_values(c.problem, make_envelope(c.problem, make_inputs(c), contract), results);
+  const auto envelope = make_envelope(c.problem, make_inputs(c), contract);
+  return judge_values(c.problem, envelope, contract, results);
 }
 
 }  // namespace gdr2

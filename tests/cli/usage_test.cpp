@@ -29,8 +29,8 @@ TEST(Usage, OfTheCommand) {
       {{}, "no subcommand is given"},
       {{"frobnicate"}, "frobnicate"},
       {{"--frobnicate", "list"}, "--frobnicate"},
-      {{"list", "verify", "T=8"}, "WHAT: verify not in {kernels,problems,recipes,sets}"},
-      {{"list", "mutants"}, "WHAT: mutants not in {kernels,problems,recipes,sets}"},
+      {{"list", "verify", "T=8"}, "WHAT: verify not in {kernels,laws,problems,recipes,sets}"},
+      {{"list", "mutants"}, "WHAT: mutants not in {kernels,laws,problems,recipes,sets}"},
       {{"list", "--frobnicate"}, "--frobnicate"},
   });
 }
@@ -117,6 +117,16 @@ TEST(Usage, OfRepro) {
       {{"repro", "T=x"}, "LINE: 'T=x': problem: T: 'x' is not a number"},
       {{"repro", "T=8", "--kernel", "cpu.chunk"}, "--kernel"},
       {{"repro", "T=8", "--threads", "0"}, "--threads"},
+  });
+}
+
+TEST(Usage, OfLaws) {
+  expect_refused({
+      {{"laws", "T=x"}, "LINE: 'T=x': problem: T: 'x' is not a number"},
+      {{"laws", "T=8", "--law"}, "--law"},
+      {{"laws", "T=8", "--law", "none"}, "law: 'none' is not known; known are channel_scaling"},
+      {{"laws", "T=8", "--kernel", "none"}, "--kernel: kernel: 'none' is not known"},
+      {{"laws", "--set", "none"}, "--set: set: 'none' is neither a file nor one of"},
   });
 }
 

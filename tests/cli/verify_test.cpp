@@ -160,6 +160,23 @@ TEST(Repro, RunsTheLineOfAReport) {
     EXPECT_THAT(outcome.out, HasSubstr(fmt::format("\n    {:<7}  PASSED", tensor)));
 }
 
+TEST(Verify, ALineMayFollowAnOption) {
+  const auto outcome = gdr2_with({"verify", "--kernel", "cpu.chunk", "--recipe", "slow", "T=8 K=8 V=4"});
+  EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("T=8 K=8 V=4 recipe=slow"));
+}
+
+TEST(Laws, ChecksTheLawAskedForOnTheKernelAskedFor) {
+  const auto outcome = gdr2_with({"laws", "T=20 K=8 V=4", "--law", "causality", "--kernel", "cpu.chunk"});
+  EXPECT_EQ(outcome.status, 0) << outcome.out;
+  EXPECT_THAT(outcome.out, HasSubstr("1 cases"));
+  EXPECT_THAT(outcome.out, HasSubstr("1 PASSED"));
+}
+
+TEST(Laws, ALawThatSaysNothingOfTheCaseRanNothing) {
+  EXPECT_EQ(gdr2_with({"laws", "T=20 K=8 V=4", "--law", "empty_sequences"}).status, 3);
+}
+
 TEST(List, NamesOnlyKeysThatALineMayHold) {
   std::istringstream problems(gdr2_with({"list", "problems"}).out);
   std::string row;

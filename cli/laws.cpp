@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// gdr2 laws: kernels x cases x exact laws, each checked to the bit.
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "cli/plan.hpp"
+#include "cli/run.hpp"
+#include "cli/shell.hpp"
+#include "properties/laws/law.hpp"
+#include "reference/error.hpp"
+
+namespace gdr2 {
+namespace {
+
+struct LawsOptions {
+  Selection selection;
+  std::vector<std::string> laws;
+  RunOptions run;
+};
+
+std::vector<Law> chosen_laws(const std::vector<std::string>& names) {
+  if (names.empty()) return exact_laws();
+  std::vector<Law> chosen;
+  for (const auto& name : names) chosen.push_back(find_law(name));
+  return chosen;
+}
+
+Job make_law_job(const KernelOnCase& pair, const Law& law) {
+  Job job{.record = record_of(pair), .judge = [pair, law] { return law.check(*pair.kernel, pair.c); }};
+  job.record.note = law.name;
+  job.record.repro = fmt::format("gdr2 laws --law {} --kernel {} {}", law.name,
+                                 shell_quoted(pair.kernel->name()), shell_quoted(job.record.line));
+  return job;
+}
+
+int laws(const LawsOptions& options, const Argv& argv) {
+  auto selection = options.selection;
+  if (selection.lines.empty() && selection.sets.empty()) selection.sets = {"laws"};
+  const auto cases = select_cases(selection);
+  std::vector<Job> jobs;
+  for (const auto& law : chosen_laws(options.laws))
+    for (const auto& pair : pair_up(cases, selection.kernels)) jobs.push_back(make_law_job(pair, law));
+  return run_jobs(jobs, seeds_of(cases), options.run, argv);
+}
+
+}  // namespace
+
+Command add_laws(CLI::App& app, const Argv& argv) {
+  auto* command = app.add_subcommand("laws", "Check the laws that a right kernel obeys bit for bit");
+  auto options = std::make_shared<LawsOptions>();
+  auto& selection = options->selection;
+  command->add_option("LINE", selection.lines, "Cases, each one quoted word; default: --set laws");
+  command->add_option("--set", selection.sets, "A set of cases: laws, smoke, ci, or a file of lines")
+      ->type_name("SET")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->take_all();
+  command->add_option("--kernel", selection.kernels, "Kernel to check, by name or as PATH.so")
+      ->type_name("NAME")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->take_all();
+  command->add_option("--law", options->laws, "Only this law (`gdr2 list laws` names them)")
+      ->type_name("NAME")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->take_all();
+  options->run.add_to(*command);
+  return {command, [options, argv] { return laws(*options, argv); }};
+}
+
+}  // namespace gdr2

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Starting kernels and reporting what CUDA says. A failed call throws CudaError with the call's
+// text and CUDA's own explanation; the C interface turns it into a status. Nothing here
+// synchronises.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include "kernels/cuda/device/platform.cuh"
+
+namespace gdr2::cuda {
+
+class CudaError : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+#if defined(GDR2_CUDA_ON_HOST)
+
+using Stream = void*;
+
+template <class... Parameters, class... Arguments>
+void launch(const char* name, void (*kernel)(Parameters...), dim3 grid, int threads,
+            size_t shared_bytes, Stream, const Arguments&... arguments) {
+  on_host::run(name, grid, threads, shared_bytes, [&] { kernel(Parameters(arguments)...); });
+}
+
+inline void fill_zero(void* target, size_t bytes, Stream) { on_host::fill_zero(target, bytes); }
+
+#else
+
+using Stream = cudaStream_t;
+
+inline void check(cudaError_t code, const std::string& call) {
+  if (code == cudaSuccess) return;
+  throw CudaError(call + ": " + cudaGetErrorName(code) + ": " + cudaGetErrorString(code));
+}
+
+// kernel<<<grid, threads, shared_bytes, stream>>>(arguments...); `name` is for the error's text.
+template <class... Parameters, class... Arguments>
+void launch(const char* name, void (*kernel)(Parameters...), dim3 grid, int threads,
+            size_t shared_bytes, Stream stream, const Arguments&... arguments) {
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
+  if (shared_bytes > 48 * 1024) {
+    check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
+                               cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               static_cast<int>(shared_bytes)),
+          std::string("cudaFuncSetAttribute(") + name + ", " + std::to_string(shared_bytes) +
+              " bytes of shared memory)");
+  }
+  // clang-format off
+  kernel<<<grid, static_cast<unsigned>(threads), shared_bytes, stream>>>(Parameters(arguments)...);
+  // clang-format on
+  check(cudaGetLastError(), std::string("launch of ") + name);
+}
+
+inline void fill_zero(void* target, size_t bytes, Stream stream) {
+  check(cudaMemsetAsync(target, 0, bytes, stream), "cudaMemsetAsync");
+}
+
+#endif
+
+}  // namespace gdr2::cuda

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/forward.hpp"
+
+#include "kernels/cuda/chunk_index.hpp"
+#include "kernels/cuda/dispatch.hpp"
+#include "kernels/cuda/prep.hpp"
+#include "kernels/cuda/scan.hpp"
+
+namespace gdr2::cuda {
+
+uint64_t forward_workspace_bytes(const DeviceProblem& problem) {
+  uint64_t bytes = 0;
+  dispatch_products(problem, [&](auto policy) {
+    DeviceProblem p = problem;
+    Workspace workspace(nullptr);
+    place_chunk_index(p, workspace);
+    place_intermediates<typename decltype(policy)::Operand>(p, workspace, false);
+    bytes = workspace.bytes();
+  });
+  return bytes;
+}
+
+uint64_t saved_bytes(const DeviceProblem& problem) {
+  uint64_t bytes = 0;
+  dispatch_products(problem, [&](auto policy) {
+    Workspace saved(nullptr);
+    place_intermediates<typename decltype(policy)::Operand>(problem, saved, true);
+    bytes = saved.bytes();
+  });
+  return bytes;
+}
+
+uint32_t forward_stages() {
+  return 1u << GDR2_STAGE_H | 1u << GDR2_STAGE_T | 1u << GDR2_STAGE_A | 1u << GDR2_STAGE_AQK |
+         1u << GDR2_STAGE_R;
+}
+
+void launch_forward(DeviceProblem p, const gdr2_outputs& outputs, gdr2_workspace& workspace) {
+  Workspace scratch(workspace.data), saved(workspace.saved);
+  place_chunk_index(p, scratch);
+  build_chunk_index(p);
+  const PrepStages key_side{stage_tensor(outputs.stage[GDR2_STAGE_T]),
+                            stage_tensor(outputs.stage[GDR2_STAGE_A]),
+                            stage_tensor(outputs.stage[GDR2_STAGE_AQK])};
+  const ScanStages value_side{stage_tensor(outputs.stage[GDR2_STAGE_H]),
+                              stage_tensor(outputs.stage[GDR2_STAGE_R])};
+  dispatch_products(p, [&](auto policy) {
+    using P = decltype(policy);
+    const bool keep = workspace.saved != nullptr;
+    const auto m = place_intermediates<typename P::Operand>(p, keep ? saved : scratch, keep);
+    launch_prep<P>(p, m, key_side);
+    launch_scan<P>(p, m, value_side);
+  });
+}
+
+}  // namespace gdr2::cuda

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/prep.hpp"
+
+#include "kernels/cuda/prep_slab.cuh"
+
+namespace gdr2::cuda {
+namespace {
+
+// A 64 x 64 matrix to its chunk tile: zero above the diagonal and past the tail.
+template <class P, class Operand = typename P::Operand>
+__device__ __forceinline__ void store_matrix_tile(Operand* tile, const float* matrix, int rows,
+                                                  int thread) {
+  constexpr int kUnit = 16 / sizeof(Operand);
+#pragma unroll
+  for (int i = thread * kUnit; i < kTileElements; i += kPrepThreads * kUnit) {
+    const int row = i / kChunk, column = i % kChunk;
+    Pack<Operand, kUnit> unit;
+#pragma unroll
+    for (int n = 0; n < kUnit; ++n)
+      unit[n] = from_float<Operand>(rounded<P>(
+          row < rows && column + n <= row ? matrix[row * kMatrixLd + column + n] : 0.0f));
+    *reinterpret_cast<Pack<Operand, kUnit>*>(tile + chunk_tile_at<Operand>(row, column)) = unit;
+  }
+}
+
+// As store_matrix_tile, to an exported stage; without the diagonal when strict.
+__device__ __forceinline__ void export_matrix(const StageTensor& stage, int64_t c, int64_t h,
+                                              const float* matrix, int rows, bool strict) {
+  if (stage.data == nullptr) return;
+  float* target = stage.at(c, h);
+  for (int i = thread_index(); i < kTileElements; i += kPrepThreads) {
+    const int row = i / kChunk, column = i % kChunk;
+    const bool inside = row < rows && column < row + (strict ? 0 : 1);
+    target[row * stage.row + column * stage.column] =
+        inside ? matrix[row * kMatrixLd + column] : 0.0f;
+  }
+}
+
+template <class P>
+__global__ void __launch_bounds__(kPrepThreads, sizeof(typename P::Operand) == 2 ? 3 : 2)
+    prep_kernel(DeviceProblem p, Intermediates<typename P::Operand> out, PrepStages stages) {
+  using Operand = typename P::Operand;
+  auto& shared = shared_as<PrepShared<Operand>>();
+  const auto heads = static_cast<unsigned>(p.H);
+  const int64_t c = block_index().x / heads;
+  const int h = static_cast<int>(block_index().x % heads);
+  const Chunk chunk = chunk_at(p, c);
+  if (chunk.rows == 0) return;
+
+  const float norm = p.l2norm ? inverse_norms<Operand>(p, chunk, h) : 1.0f;
+  float inside[4] = {};                    // this warp's block's scores, the rows that are products
+  float of_query = 0.0f, of_erase = 0.0f;  // and those formed directly
+  bool any_direct = false;
+  for (int n = 0; n < 2; ++n) clear(shared.between[n][thread_index()]);
+  for (int block = 0; block < out.kb; ++block) {
+    fetch_slab(shared.slab, p, chunk, h, block * kSlab);
+    copy_commit();
+    copy_wait<0>();
+    sync_threads();
+
+    SlabWork<P> work{shared, p, chunk.rows, h, out.record(c, h), out.tiles(), block, norm};
+    BlockPairs step;
+    work.take_decays(step);
+    sync_threads();
+    BlockPairs k;
+    load_block(k, shared.slab.k, work.at);
+    int product_rows = kBlockRows;
+    if (!work.all_products(step, k)) {
+      product_rows = work.add_direct_scores(step, k, of_query, of_erase);
+      any_direct = true;
+    }
+    if (p.l2norm || p.neg_eigval) {
+      work.template store_operands<true>(step, k, product_rows);
+    } else {
+      work.template store_operands<false>(step, k, product_rows);
+    }
+    work.store_chunk_decay(out.decay(c, h));
+    for (int n = 0; n < 2; ++n)
+      store_pair_decays(shared.decays[work.at.warp][n], shared.total, block_pair(n, work.at.warp),
+                        work.at.lane);
+    sync_threads();
+
+    const ThreadPlace at = ThreadPlace::here();
+    if constexpr (!DecayWalk<P>::kLog) {
+      const Accumulator sum = multiply_inside<P>(shared.slab, at);
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        if (tile_row(0, at.lane) < product_rows) inside[i] += sum.x[i];
+    }
+    for (int n = 0; n < 2; ++n) {
+      Accumulator sum = shared.between[n][at.thread()];
+      add_scores_between<P>(sum, shared.slab, shared.decays[at.warp][n], n, at);
+      shared.between[n][at.thread()] = sum;
+    }
+    sync_threads();
+  }
+
+  ChunkMatrices& matrices = shared.matrices;
+  const ThreadPlace at = ThreadPlace::here();
+  store_scores_inside(matrices.T, matrices.Aqk, inside, at);
+  if (any_direct) {
+    sync_warp();
+    add_scores_inside(matrices.T, matrices.Aqk, of_query, of_erase, p.neg_eigval ? 2.0f : 1.0f,
+                      norm, at);
+  }
+  for (int n = 0; n < 2; ++n)
+    store_scores_between(matrices.T, matrices.Aqk, shared.between[n][at.thread()], n, at);
+  sync_threads();
+  store_matrix_tile<P>(out.record_tile(c, h, out.tiles().aqk()), matrices.Aqk, chunk.rows,
+                       at.thread());
+  export_matrix(stages.Aqk, c, h, matrices.Aqk, chunk.rows, false);
+  if (stages.T.data != nullptr) {
+    export_matrix(stages.T, c, h, matrices.T, chunk.rows, true);
+    sync_threads();
+  }
+  invert_unit_lower(matrices.T, matrices.scratch);
+  store_matrix_tile<P>(out.record_tile(c, h, out.tiles().a()), matrices.T, chunk.rows, at.thread());
+  export_matrix(stages.A, c, h, matrices.T, chunk.rows, false);
+}
+
+}  // namespace
+
+template <class P>
+void launch_prep(const DeviceProblem& p, const Intermediates<typename P::Operand>& out,
+                 const PrepStages& stages) {
+  launch("prep", prep_kernel<P>, dim3(static_cast<unsigned>(p.chunk_bound * p.H)), kPrepThreads,
+         sizeof(PrepShared<typename P::Operand>), p.stream, p, out, stages);
+}
+
+template void launch_prep<Bf16Products>(const DeviceProblem&, const Intermediates<Bf16>&,
+                                        const PrepStages&);
+template void launch_prep<Fp16Products>(const DeviceProblem&, const Intermediates<Fp16>&,
+                                        const PrepStages&);
+template void launch_prep<Tf32Products>(const DeviceProblem&, const Intermediates<float>&,
+                                        const PrepStages&);
+template void launch_prep<Fp32Products>(const DeviceProblem&, const Intermediates<float>&,
+                                        const PrepStages&);
+
+}  // namespace gdr2::cuda

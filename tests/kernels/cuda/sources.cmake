@@ -1,0 +1,15 @@
+# Tests of device code and kernels, for a GPU and under the emulation; library_test and emulation_test need no kernel to run.
+set(GDR2_CUDA_TESTS
+  backward_test.cu
+  chunk_index_test.cu
+  decode_test.cu
+  forward_test.cu
+  gate_test.cu
+  memory_test.cu
+  mma_test.cu
+  numbers_test.cu
+  threads_test.cu
+)
+list(TRANSFORM GDR2_CUDA_TESTS PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
+set(GDR2_CUDA_LIBRARY_TEST ${CMAKE_CURRENT_LIST_DIR}/library_test.cpp)
+set(GDR2_EMULATION_TEST ${CMAKE_CURRENT_LIST_DIR}/emulation_test.cpp)
