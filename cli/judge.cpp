@@ -30,15 +30,14 @@ Job judge_job(const std::string& file, const JudgeOptions& options) {
   const auto activations = read_activations(file);
   if (activations.results.empty()) fail("{}: no results to judge: none of o, ht, dq, dk ...", file);
   const Case c{.problem = activations.problem, .file = file};
-  const auto format =
-      options.contract.empty() ? c.problem.dtype : parse_format(options.contract, "--contract");
-  const auto contract = standard_contract(format);
+  const auto contract = options.contract.empty() ? standard_contract(c.problem.dtype)
+                                                 : parse_contract(options.contract, "--contract");
   auto repro = "gdr2 judge " + shell_quoted(file);
   if (!options.contract.empty()) repro += " --contract " + options.contract;
   return {
       .record = {.kernel = "recorded",
                  .line = to_string(c),
-                 .dtype = std::string(to_string(format)),
+                 .dtype = std::string(to_string(contract.operand)),
                  .contract = to_string(contract),
                  .repro = repro,
                  .note = note_on(activations)},
@@ -64,8 +63,9 @@ Command add_judge(CLI::App& app, const Argv& argv) {
   command
       ->add_option("--contract", options->contract,
                    "Arithmetic that is assumed of whoever made the results: fp64 fp32 tf32 bf16 "
-                   "fp16; default: what the inputs are stored in")
-      ->type_name("FORMAT");
+                   "fp16, and sites that differ, as bf16,auxiliary=bf16; default: what the inputs "
+                   "are stored in")
+      ->type_name("CONTRACT");
   options->run.add_to(*command);
   return {command, [options, argv] { return judge(*options, argv); }};
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "reference/format.hpp"
 
@@ -34,6 +35,10 @@ Contract standard_contract(Format products);
 
 /// The contract of a token-by-token kernel that computes in one format throughout.
 Contract token_contract(Format format);
+
+/// "bf16", or "bf16,auxiliary=bf16,direct_rows=8": the standard contract of a format, then the sites
+/// that differ, by the names of to_string. Throws Error naming `what` and the site.
+Contract parse_contract(std::string_view text, std::string_view what);
 
 /// "operand=bf16 solve=fp32 ...": every site.
 std::string to_string(const Contract& contract);
