@@ -23,7 +23,7 @@ TEST(ParseKernelCase, TakesTheKernelFromAnywhereInTheLine) {
 TEST(SelectCases, SaysFilesOfASetFromTheWorkingFolder) {
   std::filesystem::current_path(GDR2_SOURCE_DIR);
   std::vector<std::string> files;
-  for (const auto& selected : select_cases({.sets = {"smoke"}}))
+  for (const auto& selected : select_cases({.sets = {"activations"}}))
     if (!selected.c.file.empty()) files.push_back(selected.c.file);
   EXPECT_THAT(files, Not(IsEmpty()));
   EXPECT_THAT(files, Each(StartsWith("fixtures/activations/")));
