@@ -86,11 +86,11 @@ Verdict judge_values(const Problem& problem, const Envelope& envelope, const Con
   return verdict;
 }
 
-Verdict run_and_judge(const Kernel& kernel, const Case& c) {
+Verdict run_and_judge(const Kernel& kernel, const Case& c, const EnvelopeSource& envelope_of) {
   const auto inputs = make_inputs(c);
   const auto run = run_guarded(kernel, c.problem, inputs);
   const auto contract = kernel.contract(c.problem);
-  const auto envelope = make_envelope(c.problem, inputs, contract);
+  const auto envelope = envelope_of(c.problem, inputs, contract);
   auto verdict = judge_values(c.problem, envelope, contract, run.results);
   if (run.fault && verdict.leg != "exact")
     verdict.state = State::kFailed, verdict.leg = "exact", verdict.reason = *run.fault;
@@ -99,11 +99,11 @@ Verdict run_and_judge(const Kernel& kernel, const Case& c) {
 
 }  // namespace
 
-Verdict check(const Kernel& kernel, const Case& c) {
+Verdict check(const Kernel& kernel, const Case& c, const EnvelopeSource& envelope) {
   if (const auto reason = kernel.unsupported(c.problem))
     return {State::kSkipped, "", fmt::format("{}: {}", kernel.name(), *reason), {}};
   try {
-    return run_and_judge(kernel, c);
+    return run_and_judge(kernel, c, envelope);
   } catch (const EnvelopeOverflow& overflow) {
     return {State::kMistrusted, "global", overflow.what(), {}};
   } catch (const std::exception& error) {

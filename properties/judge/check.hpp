@@ -7,11 +7,12 @@
 
 #include "fixtures/case.hpp"
 #include "kernels/kernel.hpp"
+#include "properties/judge/envelope.hpp"
 #include "reference/verdict.hpp"
 
 namespace gdr2 {
 
-Verdict check(const Kernel& kernel, const Case& c);
+Verdict check(const Kernel& kernel, const Case& c, const EnvelopeSource& envelope = make_envelope);
 
 /// Results that somebody recorded (any of o, ht, dq ... as `results`) for the inputs of a case,
 /// judged under a contract that is assumed for whoever made them.

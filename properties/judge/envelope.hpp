@@ -4,6 +4,7 @@
 // stochastic rounding at every site. It never looks at the kernel's results.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -23,6 +24,9 @@ struct Envelope {
 /// Outputs, and gradients when problem.backward. Throws EnvelopeOverflow when the contract's own
 /// arithmetic overflows on these inputs where the reference is finite.
 Envelope make_envelope(const Problem& problem, const Tensors& inputs, const Contract& contract);
+
+/// How a check comes by its envelope: make_envelope, or one kept from an earlier check of the case.
+using EnvelopeSource = std::function<Envelope(const Problem&, const Tensors& inputs, const Contract&)>;
 
 class EnvelopeOverflow : public std::runtime_error {
  public:
