@@ -36,7 +36,8 @@ int main(int argc, char** argv) {
   const std::vector<gdr2::Command> commands{gdr2::add_list(app), gdr2::add_verify(app, words),
                                             gdr2::add_laws(app, words), gdr2::add_judge(app, words),
                                             gdr2::add_repro(app, words),
-                                            gdr2::add_calibrate(app, words)};
+                                            gdr2::add_calibrate(app, words),
+                                            gdr2::add_power(app, words)};
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
