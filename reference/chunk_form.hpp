@@ -56,22 +56,27 @@ class ChunkForm : Elementwise<Arithmetic> {
     HeadOutputs<Real> y{Matrix<Real>(x_.T(), x_.V()), x_.S0};
     for (Index t = 0; t < x_.T(); t += kChunk) {
       const auto s = enter(t, y.ST);
-      y.o.middleRows(t, rows_at(t)) = output(s).topRows(rows_at(t));
+      put(s, t, y);
       y.ST = leave(s);
     }
     return y;
   }
 
-  HeadGradients<Real> backward(const HeadCotangents<Real>& dy) {
+  /// The outputs are formed too when `y` is there.
+  HeadGradients<Real> backward(const HeadCotangents<Real>& dy, HeadOutputs<Real>* y) {
     const auto T = x_.T(), K = x_.K(), V = x_.V();
     std::vector<Stages<Real>> chunks;
     Matrix<Real> S = x_.S0;
+    if (y) y->o.resize(T, V);
     for (Index t = 0; t < T; t += kChunk) {
       chunks.push_back(enter(t, S));
+      if (y) put(chunks.back(), t, *y);
       S = leave(chunks.back());
     }
+    if (y) y->ST = S;
     HeadGradients<Real> d{Matrix<Real>(T, K), Matrix<Real>(T, K), Matrix<Real>(T, K),
                           Matrix<Real>(T, K), Matrix<Real>(T, V), Matrix<Real>(T, V), dy.ST};
+    if (!x_.keep.empty()) d.stages.resize(chunks.size());
     for (auto i = chunks.size(); i-- > 0;) retreat(chunks[i], Index(i) * kChunk, dy.o, d);
     return d;
   }
@@ -89,6 +94,11 @@ class ChunkForm : Elementwise<Arithmetic> {
   Matrix<Real> formed(Site site, const Stages<Real>& s, Matrix<Real> x) const {
     if constexpr (requires { ar_.at(site, s, x); }) ar_.at(site, s, x);
     return x;
+  }
+
+  void put(const Stages<Real>& s, Index t, HeadOutputs<Real>& y) const {
+    y.o.middleRows(t, rows_at(t)) = output(s).topRows(rows_at(t));
+    if (!x_.keep.empty()) y.stages.push_back(kept(s, rows_at(t)));
   }
 
   Index rows_at(Index t) const { return std::min<Index>(kChunk, x_.T() - t); }
@@ -185,10 +195,29 @@ class ChunkForm : Elementwise<Arithmetic> {
   Matrix<Real> residual(const Stages<Real>& s) const {
     if (c_.auxiliary == Format::kNone)
       return product(s.A, plus(s.Z, -product(s.Ebar, s.S)));
-    Matrix<Real> Y = product(s.A, s.Ebar), U = product(s.A, s.Z);
-    ar_.round(c_.auxiliary, Y);
-    ar_.round(c_.auxiliary, U);
+    const auto Y = stored(product(s.A, s.Ebar)), U = stored(product(s.A, s.Z));
     return plus(U, -product(Y, s.S));
+  }
+
+  /// The forward's stages of a chunk of so many rows. Y and U are formed here when R goes without.
+  ChunkStages<Real> kept(const Stages<Real>& s, Index rows) const {
+    ChunkStages<Real> stages;
+    const auto keep = [&](Name name, Index count, const auto& make) {
+      keep_stage(x_.keep, stages, name, count, make);
+    };
+    keep(Name::T, rows, [&] { return s.T; });
+    keep(Name::A, rows, [&] { return s.A; });
+    keep(Name::Aqk, rows, [&] { return s.Aqk; });
+    keep(Name::Y, rows, [&] { return stored(product(s.A, s.Ebar)); });
+    keep(Name::U, rows, [&] { return stored(product(s.A, s.Z)); });
+    keep(Name::H, s.S.rows(), [&] { return s.S; });
+    keep(Name::R, rows, [&] { return s.R; });
+    return stages;
+  }
+
+  Matrix<Real> stored(Matrix<Real> auxiliary) const {
+    ar_.round(c_.auxiliary, auxiliary);
+    return auxiliary;
   }
 
   /// O = s (Qg S + Aqk R)
@@ -217,6 +246,12 @@ class ChunkForm : Elementwise<Arithmetic> {
         Site::kdR, s, plus(by_scale(product(s.Aqk.transpose(), dO)), product(s.Kt, dS)));
     // (I + T) R = Z - Ebar S, differentiated implicitly
     const auto P = formed(Site::kP, s, product(s.A.transpose(), dR));
+    if (!d.stages.empty()) {
+      auto& stages = d.stages[t / kChunk];
+      keep_stage(x_.keep, stages, Name::dH, dS.rows(), [&] { return dS; });
+      keep_stage(x_.keep, stages, Name::dR, n, [&] { return dR; });
+      keep_stage(x_.keep, stages, Name::P, n, [&] { return P; });
+    }
     const auto dAqk = formed(
         Site::kdAqk, s, by_scale(product(dO, s.R.transpose())).template triangularView<Eigen::Lower>());
     const auto dT = formed(
@@ -318,8 +353,9 @@ struct ChunkRule {
   }
   template <class Arithmetic, class Real>
   HeadGradients<Real> backward(const Arithmetic& ar, const Head<Real>& x,
-                               const HeadCotangents<Real>& dy) const {
-    return chunk::ChunkForm<Arithmetic>(ar, x).backward(dy);
+                               const HeadCotangents<Real>& dy,
+                               HeadOutputs<Real>* y = nullptr) const {
+    return chunk::ChunkForm<Arithmetic>(ar, x).backward(dy, y);
   }
 };
 

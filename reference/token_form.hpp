@@ -29,29 +29,41 @@ class TokenForm : Elementwise<Arithmetic> {
   HeadOutputs<Real> forward() const {
     HeadOutputs<Real> y{Matrix<Real>(x_.T(), x_.V()), x_.S0};
     for (Index t = 0; t < x_.T(); ++t) {
+      keep_state(t, y.ST, y);
       advance(t, y.ST);
-      y.o.row(t) = formed(Site::kOutput, t, scaled(x_.scale, product(x_.q.row(t), y.ST)));
+      y.o.row(t) = output(t, y.ST);
     }
     return y;
   }
 
-  HeadGradients<Real> backward(const HeadCotangents<Real>& dy) const {
+  /// The outputs are formed too when `y` is there.
+  HeadGradients<Real> backward(const HeadCotangents<Real>& dy, HeadOutputs<Real>* y) const {
     const auto T = x_.T(), K = x_.K(), V = x_.V();
     HeadGradients<Real> d{Matrix<Real>(T, K), Matrix<Real>(T, K), Matrix<Real>(T, K),
                           Matrix<Real>(T, K), Matrix<Real>(T, V), Matrix<Real>(T, V), dy.ST};
     const auto span = std::max<Index>(1, std::llround(std::sqrt(double(T))));
     std::vector<Matrix<Real>> checkpoints;  // the state before tokens 0, span, 2 span, ...
     Matrix<Real> S = x_.S0;
+    if (y) y->o.resize(T, V);
     for (Index t = 0; t < T; ++t) {
       if (t % span == 0) checkpoints.push_back(S);
+      if (y) keep_state(t, S, *y);
       advance(t, S);
+      if (y) y->o.row(t) = output(t, S);
     }
+    if (y) y->ST = S;
+    const bool keep = wants(x_.keep, Name::dH);
+    if (keep) d.stages.resize((T + kChunk - 1) / kChunk);
     std::vector<Step<Real>> steps(span);
     for (auto segment = Index(checkpoints.size()); segment-- > 0;) {
       const auto begin = segment * span, end = std::min(T, begin + span);
       S = checkpoints[segment];
       for (auto t = begin; t < end; ++t) steps[t - begin] = advance(t, S);
-      for (auto t = end; t-- > begin;) retreat(t, steps[t - begin], dy.o.row(t), d);
+      for (auto t = end; t-- > begin;) {
+        if (keep && (t + 1 == T || (t + 1) % kChunk == 0))
+          d.stages[t / kChunk] = {{Name::dH, d.S0}};
+        retreat(t, steps[t - begin], dy.o.row(t), d);
+      }
     }
     return d;
   }
@@ -61,6 +73,14 @@ class TokenForm : Elementwise<Arithmetic> {
   Matrix<Real> formed(Site site, Index t, Matrix<Real> x) const {
     if constexpr (requires { ar_.at(site, x_, t, x); }) ar_.at(site, x_, t, x);
     return x;
+  }
+
+  void keep_state(Index t, const Matrix<Real>& S, HeadOutputs<Real>& y) const {
+    if (t % kChunk == 0 && wants(x_.keep, Name::H)) y.stages.push_back({{Name::H, S}});
+  }
+
+  Matrix<Real> output(Index t, const Matrix<Real>& S) const {
+    return formed(Site::kOutput, t, scaled(x_.scale, product(x_.q.row(t), S)));
   }
 
   Matrix<Real> product(const Matrix<Real>& a, const Matrix<Real>& b) const {
@@ -127,8 +147,9 @@ struct RoundedTokenRule {
   }
   template <class Arithmetic, class Real>
   HeadGradients<Real> backward(const Arithmetic& ar, const Head<Real>& x,
-                               const HeadCotangents<Real>& dy) const {
-    return token::TokenForm<Arithmetic>(ar, x).backward(dy);
+                               const HeadCotangents<Real>& dy,
+                               HeadOutputs<Real>* y = nullptr) const {
+    return token::TokenForm<Arithmetic>(ar, x).backward(dy, y);
   }
 };
 

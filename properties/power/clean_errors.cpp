@@ -44,14 +44,14 @@ CleanErrors errors_of(Name name, int order, const Tensor& result, const Envelope
 
 CleanCase measure_clean(const Kernel& kernel, const Case& c, int orders) {
   EnvelopeMemo memo;
-  CleanCase out{check(kernel, c, memo.source()), {}};
+  CleanCase out{check(kernel, c, {.envelope = memo.source()}), {}};
   if (out.verdict.state != State::kPassed && out.verdict.state != State::kFailed) return out;
   const laws::Call call{c.problem, make_inputs(c)};
   const auto contract = kernel.contract(c.problem);
   const auto envelope = memo.get(c.problem, call.inputs, contract);
   for (int order = 0; order < orders; ++order)
     for (const auto& [name, result] : run_in_order(kernel, call, order))
-      out.errors.push_back(errors_of(name, order, result, envelope, tolerance::global_z(contract)));
+      out.errors.push_back(errors_of(name, order, result, envelope, tolerance::z_of(contract, name)));
   return out;
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeps the envelopes of one case, since a case is judged with hundreds of kernels and its envelope
-// depends on the contract alone. One object a case: it does not look at the inputs.
+// depends on the contract and the asked stages alone. One object a case: it does not look at the inputs.
 #pragma once
 
 #include <list>
-#include <utility>
+#include <vector>
 
 #include "properties/judge/envelope.hpp"
 
@@ -12,10 +12,12 @@ namespace gdr2 {
 
 class EnvelopeMemo {
  public:
-  const Envelope& get(const Problem& problem, const Tensors& inputs, const Contract& contract) {
-    for (const auto& [key, envelope] : kept_)
-      if (key == contract) return envelope;
-    return kept_.emplace_back(contract, make_envelope(problem, inputs, contract)).second;
+  const Envelope& get(const Problem& problem, const Tensors& inputs, const Contract& contract,
+                      const std::vector<Name>& stages = {}) {
+    for (const auto& kept : kept_)
+      if (kept.contract == contract && kept.stages == stages) return kept.envelope;
+    return kept_.emplace_back(contract, stages, make_envelope(problem, inputs, contract, stages))
+        .envelope;
   }
 
   /// For `check`; lives no longer than this object.
@@ -24,7 +26,12 @@ class EnvelopeMemo {
   }
 
  private:
-  std::list<std::pair<Contract, Envelope>> kept_;
+  struct Kept {
+    Contract contract;
+    std::vector<Name> stages;
+    Envelope envelope;
+  };
+  std::list<Kept> kept_;
 };
 
 }  // namespace gdr2

@@ -39,7 +39,7 @@ void hunt_one(const Case& c, EnvelopeMemo& memo, const Tensors* right, Prey& pre
   prey.differing += differs;
   if (!differs && !prey.beyond_values) return;
   ++prey.judged;
-  auto verdict = check(*prey.kernel, c, memo.source());
+  auto verdict = check(*prey.kernel, c, {.envelope = memo.source()});
   if (results && verdict.state != State::kSkipped) {
     const auto contract = prey.kernel->contract(c.problem);
     try {

@@ -174,7 +174,7 @@ std::vector<Perturbed> perturb(const Kernel& kernel, const Case& c, int places) 
   for (const auto& [name, tensor] : Tensors(results)) {
     if (tensor.empty()) continue;
     const Subject subject{c.problem, call.inputs, name, tensor, envelope.reference.at(name),
-                          envelope.sigma.at(name), tolerance::global_z(contract)};
+                          envelope.sigma.at(name), tolerance::z_of(contract, name)};
     const auto right = tensor.to_doubles();
     const auto judge = [&](const char* way, const Result& values) {
       if (!values) return;
@@ -182,7 +182,7 @@ std::vector<Perturbed> perturb(const Kernel& kernel, const Case& c, int places) 
       if (size == 0) return;
       results[name] = tensor.clone();
       results[name].assign(*values);
-      const auto verdict = check(Replay(kernel, results), c, memo.source());
+      const auto verdict = check(Replay(kernel, results), c, {.envelope = memo.source()});
       results[name] = tensor;
       all.push_back({way, name, verdict.state == State::kFailed, size});
     };
