@@ -112,7 +112,7 @@ void measure_perturbations(const Kernel& kernel, const Case& c, int places, Powe
     ++record.tried;
     record.rejected += p.rejected;
     if (p.rejected) continue;
-    const double allowed = tolerance::global_z(kernel.contract(c.problem));
+    const double allowed = tolerance::z_of(kernel.contract(c.problem), p.tensor);
     if (p.size <= allowed)
       ++record.within;
     else
