@@ -72,7 +72,7 @@ void calibrate_case(const Kernel& kernel, const std::string& dtype, std::int64_t
     to.alarms[fmt::format("kernel={} {}", kernel.name(), to_string(c))] = verdict.reason;
   if (!clean.errors.empty()) {
     const auto contract = kernel.contract(c.problem);
-    to.allowed[name] = tolerance::global_z(contract);
+    to.allowed[name] = tolerance::z_of(contract, Name::o);
     record(clean, c, {kernel.name(), dtype, to_string(contract), 0, "", ""}, to);
   }
   progress.seconds += now() - start;

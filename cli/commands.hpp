@@ -24,6 +24,7 @@ Command add_laws(CLI::App& app, const Argv& argv);
 Command add_gradcheck(CLI::App& app, const Argv& argv);
 Command add_judge(CLI::App& app, const Argv& argv);
 Command add_calibrate(CLI::App& app, const Argv& argv);
+Command add_power(CLI::App& app, const Argv& argv);
 Command add_repro(CLI::App& app, const Argv& argv);
 
 }  // namespace gdr2

@@ -30,7 +30,7 @@ Verdict gradcheck(const Kernel& kernel, const Case& c) {
   return compare_gradients(problem, run_backward_of(kernel, problem, inputs),
                            dual_gradients(problem, inputs),
                            make_envelope(problem, inputs, contract).sigma,
-                           tolerance::global_z(contract));
+                           tolerance::z_of(contract, Name::o));
 }
 
 Job make_gradcheck_job(const KernelOnCase& pair) {

@@ -41,6 +41,7 @@ int main(int argc, char** argv) {
       gdr2::add_judge(app, words),      //
       gdr2::add_repro(app, words),      //
       gdr2::add_calibrate(app, words),  //
+      gdr2::add_power(app, words),      //
   };
   try {
     app.parse(argc, argv);

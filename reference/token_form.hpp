@@ -12,6 +12,9 @@
 
 namespace gdr2::token {
 
+/// Places by name, as chunk::Site.
+enum class Site { kDecay, kErase, kWrite, kState, kOutput, kL, kdu, kde, kdSbar, kdg, kdS0 };
+
 template <class Arithmetic>
 class TokenForm : Elementwise<Arithmetic> {
   using Real = typename Arithmetic::Real;
@@ -66,12 +69,18 @@ class TokenForm : Elementwise<Arithmetic> {
   }
 
  private:
+  /// x as it was formed at a site.
+  Matrix<Real> formed(Site site, Index t, Matrix<Real> x) const {
+    if constexpr (requires { ar_.at(site, x_, t, x); }) ar_.at(site, x_, t, x);
+    return x;
+  }
+
   void keep_state(Index t, const Matrix<Real>& S, HeadOutputs<Real>& y) const {
     if (t % kChunk == 0 && wants(x_.keep, Name::H)) y.stages.push_back({{Name::H, S}});
   }
 
   Matrix<Real> output(Index t, const Matrix<Real>& S) const {
-    return scaled(x_.scale, product(x_.q.row(t), S));
+    return formed(Site::kOutput, t, scaled(x_.scale, product(x_.q.row(t), S)));
   }
 
   Matrix<Real> product(const Matrix<Real>& a, const Matrix<Real>& b) const {
@@ -88,10 +97,11 @@ class TokenForm : Elementwise<Arithmetic> {
 
   Step<Real> advance(Index t, Matrix<Real>& S) const {
     Step<Real> step;
-    step.Sbar = row_scaled(x_.alpha.row(t), S);
-    const auto e = times(x_.b.row(t), x_.k.row(t));
-    step.u = plus(times(x_.w.row(t), x_.v.row(t)), -product(e, step.Sbar));
-    S = plus_outer(step.Sbar, x_.k.row(t), step.u);
+    step.Sbar = formed(Site::kDecay, t, row_scaled(x_.alpha.row(t), S));
+    const auto e = formed(Site::kErase, t, times(x_.b.row(t), x_.k.row(t)));
+    step.u = formed(Site::kWrite, t,
+                    plus(times(x_.w.row(t), x_.v.row(t)), -product(e, step.Sbar)));
+    S = formed(Site::kState, t, plus_outer(step.Sbar, x_.k.row(t), step.u));
     ar_.round(c_.state, S);
     return step;
   }
@@ -103,20 +113,20 @@ class TokenForm : Elementwise<Arithmetic> {
     // o_t = s S_t^T q_t
     const auto dO = scaled(x_.scale, d_o);
     d.q.row(t) = product(dO, S.transpose());
-    Matrix<Real> L = plus_outer(d.S0, x_.q.row(t), dO);
+    auto L = formed(Site::kL, t, plus_outer(d.S0, x_.q.row(t), dO));
     // S_t = Sbar_t + k_t u_t^T,  u_t = w_t * v_t - Sbar_t^T e_t
-    const auto du = product(k, L);
+    const auto du = formed(Site::kdu, t, product(k, L));
     d.v.row(t) = times(x_.w.row(t), du);
     d.w.row(t) = times(x_.v.row(t), du);
-    const Matrix<Real> de = -product(du, step.Sbar.transpose());
+    const auto de = formed(Site::kde, t, -product(du, step.Sbar.transpose()));
     // e_t = b_t * k_t
     d.b.row(t) = times(k, de);
     d.k.row(t) = plus(product(step.u, L.transpose()), times(b, de));
     // Sbar_t = Diag(exp g_t) S_{t-1}
-    L = plus_outer(L, e, -du);  // dSbar_t
+    L = formed(Site::kdSbar, t, plus_outer(L, e, -du));  // dSbar_t
     const auto dg = times(L, step.Sbar);
-    d.g.row(t) = product(Matrix<Real>::Ones(1, x_.V()), dg.transpose());
-    d.S0 = row_scaled(x_.alpha.row(t), L);
+    d.g.row(t) = formed(Site::kdg, t, product(Matrix<Real>::Ones(1, x_.V()), dg.transpose()));
+    d.S0 = formed(Site::kdS0, t, row_scaled(x_.alpha.row(t), L));
     ar_.round(c_.state, d.S0);
   }
 

@@ -51,7 +51,7 @@ CleanCase measure_clean(const Kernel& kernel, const Case& c, int orders) {
   const auto envelope = memo.get(c.problem, call.inputs, contract);
   for (int order = 0; order < orders; ++order)
     for (const auto& [name, result] : run_in_order(kernel, call, order))
-      out.errors.push_back(errors_of(name, order, result, envelope, tolerance::global_z(contract)));
+      out.errors.push_back(errors_of(name, order, result, envelope, tolerance::z_of(contract, name)));
   return out;
 }
 

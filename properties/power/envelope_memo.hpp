@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeps the envelopes of one case, since a case is judged with hundreds of kernels and its envelope
-// depends on the contract alone (and on the stages that are asked for). One object a case: it does not look at the inputs.
+// depends on the contract and the asked stages alone. One object a case: it does not look at the inputs.
 #pragma once
 
-#include <algorithm>
 #include <list>
-#include <utility>
+#include <vector>
 
 #include "properties/judge/envelope.hpp"
 
@@ -15,13 +14,10 @@ class EnvelopeMemo {
  public:
   const Envelope& get(const Problem& problem, const Tensors& inputs, const Contract& contract,
                       const std::vector<Name>& stages = {}) {
-    const auto holds = [&](const Envelope& envelope) {
-      return std::all_of(stages.begin(), stages.end(),
-                         [&](Name name) { return envelope.reference.contains(name); });
-    };
-    for (const auto& [key, envelope] : kept_)
-      if (key == contract && holds(envelope)) return envelope;
-    return kept_.emplace_back(contract, make_envelope(problem, inputs, contract, stages)).second;
+    for (const auto& kept : kept_)
+      if (kept.contract == contract && kept.stages == stages) return kept.envelope;
+    return kept_.emplace_back(contract, stages, make_envelope(problem, inputs, contract, stages))
+        .envelope;
   }
 
   /// For `check`; lives no longer than this object.
@@ -30,7 +26,12 @@ class EnvelopeMemo {
   }
 
  private:
-  std::list<std::pair<Contract, Envelope>> kept_;
+  struct Kept {
+    Contract contract;
+    std::vector<Name> stages;
+    Envelope envelope;
+  };
+  std::list<Kept> kept_;
 };
 
 }  // namespace gdr2

@@ -19,7 +19,7 @@ Verdict gradcheck(const Kernel& kernel, const Problem& problem, const Tensors& i
   const auto contract = kernel.contract(problem);
   return compare_gradients(problem, run_backward_of(kernel, problem, inputs), wanted,
                            make_envelope(problem, inputs, contract).sigma,
-                           tolerance::global_z(contract));
+                           tolerance::z_of(contract, Name::o));
 }
 
 TEST(GradientCheck, CpuKernelsPassTheSet) {
