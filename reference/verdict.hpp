@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "reference/difficulty.hpp"
 #include "reference/error_stats.hpp"
 
 namespace gdr2 {
@@ -27,6 +28,7 @@ struct Verdict {
   std::string leg;     ///< the leg that decided: "exact", "global"; empty when passed
   std::string reason;  ///< one sentence; for a skip why
   std::vector<TensorVerdict> tensors;
+  Difficulty difficulty;  ///< of the inputs; {0, 1} when they were not made
 };
 
 }  // namespace gdr2

@@ -17,6 +17,7 @@ class JsonField {
 
   /// A member; throws Error when this is not an object or has no such member.
   JsonField operator[](const std::string& key) const;
+  bool has(const std::string& key) const;  ///< throws Error when this is not an object
   /// The elements; throws Error when this is not an array.
   std::vector<JsonField> elements() const;
   /// The members with their names; throws Error when this is not an object.

@@ -92,6 +92,7 @@ Verdict run_and_judge(const Kernel& kernel, const Case& c) {
   const auto contract = kernel.contract(c.problem);
   const auto envelope = make_envelope(c.problem, inputs, contract);
   auto verdict = judge_values(c.problem, envelope, contract, run.results);
+  verdict.difficulty = difficulty_of(c.problem, inputs);
   if (run.fault && verdict.leg != "exact")
     verdict.state = State::kFailed, verdict.leg = "exact", verdict.reason = *run.fault;
   return verdict;
@@ -112,8 +113,11 @@ Verdict check(const Kernel& kernel, const Case& c) {
 }
 
 Verdict judge_results(const Case& c, const Contract& contract, const Tensors& results) {
-  const auto envelope = make_envelope(c.problem, make_inputs(c), contract);
-  return judge_values(c.problem, envelope, contract, results);
+  const auto inputs = make_inputs(c);
+  const auto envelope = make_envelope(c.problem, inputs, contract);
+  auto verdict = judge_values(c.problem, envelope, contract, results);
+  verdict.difficulty = difficulty_of(c.problem, inputs);
+  return verdict;
 }
 
 }  // namespace gdr2
