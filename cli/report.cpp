@@ -9,19 +9,33 @@
 #include "reference/error.hpp"
 #include "reports/console_sink.hpp"
 #include "reports/report_file.hpp"
+#include "reports/study_file.hpp"
 
 namespace gdr2 {
 namespace {
 
 struct ReportOptions {
   std::string file;
+  std::vector<std::string> studies;
   ReportFiles files;
   bool strict = false, verbose = false;
 };
 
+/// The sections that the files hold.
+Studies read_studies(std::vector<std::string> files) {
+  Studies studies;
+  for (const auto& file : files) {
+    const auto found = read_sections(file, {"power", "calibration"});
+    studies.insert(found.begin(), found.end());
+  }
+  return studies;
+}
+
 int report(const ReportOptions& options) {
   const auto run = read_report(options.file);
-  auto sinks = open_report_files(options.files);
+  auto files = options.studies;
+  if (!options.files.html.empty() && !options.file.ends_with(".partial")) files.push_back(options.file);
+  auto sinks = open_report_files(options.files, {}, read_studies(files));
   if (sinks.empty())
     sinks.push_back(std::make_unique<ConsoleSink>(
         std::cout, ConsoleOptions{.color = console_options(false).color, .verbose = options.verbose}));
@@ -37,6 +51,13 @@ Command add_report(CLI::App& app) {
   command->add_option("FILE", options->file, "A report in JSON, also one of an interrupted run (FILE.partial)")
       ->required();
   options->files.add_to(*command, false);
+  command
+      ->add_option("--study", options->studies,
+                   "A report of gdr2 power or gdr2 calibrate, to be shown in the same page; repeatable")
+      ->type_name("FILE")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->take_all();
   command->add_flag("--strict", options->strict, "A skipped case counts as a failure");
   command->add_flag("-v,--verbose", options->verbose, "Show every tensor");
   return {command, [options] { return report(*options); }};

@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 
 #include "reference/error.hpp"
-#include "reports/html_report.hpp"
 #include "reports/junit.hpp"
 #include "reports/markdown.hpp"
 #include "reports/report_file.hpp"
@@ -33,13 +32,15 @@ void ReportFiles::add_to(CLI::App& app, bool with_json) {
   app.add_option("--html", html, "Write a report to look at, one page that opens offline")->type_name("FILE");
 }
 
-Sinks open_report_files(const ReportFiles& files, std::vector<CaseRecord> resumed) {
+Sinks open_report_files(const ReportFiles& files, std::vector<CaseRecord> resumed,
+                        const Studies& studies) {
   if (!files.html.empty()) expect_html_page();
   Sinks sinks;
   open<JsonSink>(sinks, "--json", files.json, std::move(resumed));
   open<TextSink>(sinks, "--junit", files.junit, junit_xml);
   open<TextSink>(sinks, "--markdown", files.markdown, markdown_summary);
-  open<TextSink>(sinks, "--html", files.html, html_report);
+  open<TextSink>(sinks, "--html", files.html,
+                 [studies](const RunRecord& run) { return html_report(run, studies); });
   return sinks;
 }
 

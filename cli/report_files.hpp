@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/run.hpp"
+#include "reports/html_report.hpp"
 #include "reports/sink.hpp"
 
 namespace gdr2 {
@@ -14,7 +15,9 @@ namespace gdr2 {
 using Sinks = std::vector<std::unique_ptr<ReportSink>>;
 
 /// Throws Error naming the option when a file cannot be written. `resumed`: for the JSON report.
-Sinks open_report_files(const ReportFiles& files, std::vector<CaseRecord> resumed = {});
+/// `studies`: for the HTML report.
+Sinks open_report_files(const ReportFiles& files, std::vector<CaseRecord> resumed = {},
+                        const Studies& studies = {});
 
 void replay(const RunRecord& run, const Sinks& sinks);
 

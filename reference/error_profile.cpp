@@ -62,7 +62,13 @@ Profiler::Profiler(const Problem& problem, Name name) : histogram_(kZBins) {
   count_ = element_count(shape);
   if (count_ == 0) return;
   batches_.resize(std::size_t(std::min(count_, kBatches)));
-  if (is_state(name)) {
+  if (is_stage(name)) {
+    const bool of_state = name == Name::H || name == Name::dH;
+    heads_ = shape[1], inner_rows_ = shape[2], channels_ = shape[3];
+    planes_ = {plane("chunk", shape[0], "head", heads_),
+               plane(of_state ? "key channel" : "chunk row", inner_rows_,
+                     of_state ? "value channel" : "column", channels_)};
+  } else if (is_state(name)) {
     heads_ = shape[1], inner_rows_ = shape[2], channels_ = shape[3];
     const bool kv = problem.layout == StateLayout::kKV;
     planes_ = {plane("sequence", shape[0], "head", heads_),

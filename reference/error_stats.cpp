@@ -19,6 +19,8 @@ std::vector<const char*> axes_of(const Problem& p, Name name) {
     case 2: return {"h", "c"};
     default: break;
   }
+  if (name == Name::H || name == Name::dH) return {"chunk", "h", "k", "v"};
+  if (is_stage(name)) return {"chunk", "h", "row", "column"};
   const bool is_state = name == Name::h0 || name == Name::ht || name == Name::dh0 || name == Name::dht;
   if (!is_state) return {"b", "t", "h", "c"};
   if (p.layout == StateLayout::kVK) return {"n", "h", "v", "k"};

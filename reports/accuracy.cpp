@@ -31,15 +31,19 @@ void add(Accuracy& row, const CaseRecord& record, const TensorVerdict& tensor) {
 
 }  // namespace
 
+std::string tensor_label(const TensorVerdict& tensor) {
+  return fmt::format("{}{}", to_string(tensor.stats.name), tensor.leg == "local" ? " *" : "");
+}
+
 std::vector<Accuracy> accuracy_of(const RunRecord& run) {
   using Group = std::tuple<std::string, std::string>;
   std::map<Group, std::size_t> order;
-  std::map<std::tuple<std::size_t, Name>, Accuracy> rows;
+  std::map<std::tuple<std::size_t, bool, Name>, Accuracy> rows;
   for (const auto& record : run.cases)
     for (const auto& tensor : record.verdict.tensors) {
       const auto group = order.try_emplace({record.kernel, record.dtype}, order.size()).first->second;
-      auto& row = rows[{group, tensor.stats.name}];
-      row.kernel = record.kernel, row.dtype = record.dtype, row.name = tensor.stats.name;
+      auto& row = rows[{group, tensor.leg == "local", tensor.stats.name}];
+      row.kernel = record.kernel, row.dtype = record.dtype, row.tensor = tensor_label(tensor);
       add(row, record, tensor);
     }
   std::vector<Accuracy> table;

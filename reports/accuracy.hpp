@@ -13,7 +13,7 @@ namespace gdr2 {
 
 struct Accuracy {
   std::string kernel, dtype;
-  Name name{};
+  std::string tensor;  ///< tensor_label
   std::int64_t cases = 0, bad = 0, elements = 0;
   bool has_nan = false, all_finite = true;
   double max_z = 0, rms_z = 0, rel_norm = 0, max_ulp = 0;  ///< the largest of any case
@@ -22,7 +22,10 @@ struct Accuracy {
   std::int64_t worst_case = -1;                            ///< index of the case with the largest z
 };
 
-/// By kernel and dtype in the order of the run, tensors in the order of their names' enum.
+/// "dk", or "dk *" where it was judged from the kernel's own chunk states (leg LOCAL).
+std::string tensor_label(const TensorVerdict& tensor);
+
+/// By kernel and dtype in the order of the run, tensors in the order of the enum Name, local ones last.
 std::vector<Accuracy> accuracy_of(const RunRecord& run);
 
 /// How many standard deviations, or why there is no such number: "3.86", "1.2e+05", "NaN", "Inf".

@@ -11,6 +11,8 @@
 #include <sstream>
 #include <tuple>
 
+#include "reports/accuracy.hpp"
+
 namespace gdr2 {
 namespace {
 
@@ -114,16 +116,16 @@ struct Group {
   }
 };
 
-using Groups = std::map<std::tuple<std::string, std::string, Name, std::string>, Group>;
+using Groups = std::map<std::tuple<std::string, std::string, std::string, std::string>, Group>;
 
 void pair_tensors(const CaseRecord& before, const CaseRecord& now, Groups& groups) {
   for (const auto& old_tensor : before.verdict.tensors)
     for (const auto& new_tensor : now.verdict.tensors) {
       const auto &a = old_tensor.stats, &b = new_tensor.stats;
-      if (a.name != b.name || a.count != b.count) continue;
+      if (a.name != b.name || a.count != b.count || old_tensor.leg != new_tensor.leg) continue;
       const auto ratio = ratio_of(a.profile.batches, b.profile.batches);
       if (!ratio) continue;
-      auto& group = groups[{now.kernel, now.dtype, b.name, recipe_of(now.line)}];
+      auto& group = groups[{now.kernel, now.dtype, tensor_label(new_tensor), recipe_of(now.line)}];
       group.pairs.push_back(*ratio);
       group.elements += b.count;
     }
@@ -152,7 +154,7 @@ class Comparer {
     if (result_.paired == 0) result_.faults.push_back("the reports have no case in common");
     for (const auto& [key, group] : groups_) {
       auto change = group.change();
-      std::tie(change.kernel, change.dtype, change.name, change.recipe) = key;
+      std::tie(change.kernel, change.dtype, change.tensor, change.recipe) = key;
       result_.errors.push_back(std::move(change));
     }
     std::ranges::stable_sort(result_.errors, std::greater(), &ErrorChange::log_ratio);

@@ -22,8 +22,7 @@ inline constexpr GateLimits kGate;
 
 /// rms z, new over old, of a kernel, dtype, tensor and recipe.
 struct ErrorChange {
-  std::string kernel, dtype, recipe;
-  Name name{};
+  std::string kernel, dtype, tensor, recipe;
   std::int64_t pairs = 0, elements = 0;
   double log_ratio = 0;  ///< mean over the pairs of log(rms z new / rms z old)
   double deviation = 0;  ///< standard deviation of that

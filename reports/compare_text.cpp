@@ -15,7 +15,7 @@ std::string error_row(const ErrorChange& e) {
   const bool clear = std::fabs(e.log_ratio) > kGate.deviations * e.deviation && e.log_ratio != 0;
   const auto* word = !clear ? "same" : e.log_ratio > 0 ? "worse" : "better";
   return fmt::format("  {:<7}  {:<5}  {:<16}  {:<16}  {:.3f}x [{:.3f}, {:.3f}]  {:<6}  {:>5} pairs, {} elements{}\n",
-                     to_string(e.name), e.dtype, e.recipe, e.kernel, e.ratio(), e.low(), e.high(), word,
+                     e.tensor, e.dtype, e.recipe, e.kernel, e.ratio(), e.low(), e.high(), word,
                      e.pairs, e.elements, e.is_regression() ? "  REGRESSION" : "");
 }
 

@@ -21,13 +21,13 @@ namespace {
 constexpr double kAbsent = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kMarks = 24;  ///< of a trend; of more runs the last
 
-using Trends = std::map<std::tuple<std::string, std::string, Name>, std::vector<double>>;
+using Trends = std::map<std::tuple<std::string, std::string, std::string>, std::vector<double>>;
 
 Trends trends_of(const std::vector<RunRecord>& runs) {
   Trends trends;
   for (std::size_t i = 0; i < runs.size(); ++i)
     for (const auto& row : accuracy_of(runs[i])) {
-      auto& trend = trends[{row.kernel, row.dtype, row.name}];
+      auto& trend = trends[{row.kernel, row.dtype, row.tensor}];
       trend.resize(runs.size(), kAbsent);
       trend[i] = row.all_finite ? row.pooled_z : std::numeric_limits<double>::infinity();
     }
@@ -53,7 +53,7 @@ std::string trend_row(const Trends::value_type& entry) {
   if (finite.empty()) return "";
   const auto [least, largest] = std::ranges::minmax(finite);
   return fmt::format("{:<16}  {:<5}  {:<7}  {:>6.3f}  {:>6.3f}  {:>+7.1f} %  {:>6.3f}  {:>6.3f}  {}\n",
-                     std::get<0>(key), std::get<1>(key), to_string(std::get<2>(key)), finite.front(),
+                     std::get<0>(key), std::get<1>(key), std::get<2>(key), finite.front(),
                      finite.back(), finite.front() > 0 ? 100 * (finite.back() / finite.front() - 1) : 0,
                      least, largest, marks(trend, least, largest));
 }

@@ -49,7 +49,7 @@ class Words {
 /// [name, state, max_z, rms_z, rel_norm, max_ulp, elements that are not finite]
 Json tensor_row(const TensorVerdict& tensor, Words& words) {
   const auto& s = tensor.stats;
-  return {words(std::string(to_string(s.name))), words(to_string(tensor.state)), figure(s.max_z),
+  return {words(tensor_label(tensor)), words(to_string(tensor.state)), figure(s.max_z),
           figure(s.rms_z), figure(s.rel_norm), figure(s.max_ulp), s.nan + s.inf + s.missing};
 }
 
@@ -76,6 +76,20 @@ Json case_row(const CaseRecord& record, Words& words) {
           std::move(tensors)};
 }
 
+/// Tensors in full, those with maps alone when the case passed; figures of its legs, and its diagnosis.
+Json detail_of(const CaseRecord& record, bool failed) {
+  auto detail = case_to_json(record)["verdict"];
+  auto tensors = Json::array();
+  for (std::size_t i = 0; i < record.verdict.tensors.size(); ++i) {
+    auto& tensor = detail["tensors"][i];
+    tensor["name"] = tensor_label(record.verdict.tensors[i]);
+    if (failed || tensor.contains("maps")) tensors.push_back(std::move(tensor));
+  }
+  Json kept{{"tensors", std::move(tensors)}, {"figures", detail["figures"]}};
+  if (detail.contains("diagnosis")) kept["diagnosis"] = detail["diagnosis"];
+  return kept;
+}
+
 /// Failures and the worst of what passed with all that is known of them.
 Json details_of(const RunRecord& run) {
   auto details = Json::object();
@@ -85,15 +99,31 @@ Json details_of(const RunRecord& run) {
     const bool with_maps = std::ranges::any_of(record.verdict.tensors, [](const auto& tensor) {
       return !tensor.stats.profile.maps.empty() || !tensor.stats.window.empty();
     });
-    if (!with_maps && !(failed && ++failures <= kDetailedCases)) continue;
-    auto tensors = case_to_json(record)["verdict"]["tensors"];
-    if (!failed)  // only those that the maps are of
-      tensors.erase(std::remove_if(tensors.begin(), tensors.end(),
-                                   [](const Json& tensor) { return !tensor.contains("maps"); }),
-                    tensors.end());
-    details[std::to_string(record.index)] = std::move(tensors);
+    if (with_maps || (failed && ++failures <= kDetailedCases))
+      details[std::to_string(record.index)] = detail_of(record, failed);
   }
   return details;
+}
+
+/// The largest figure of each leg, as a part of what is allowed, by kernel and dtype.
+Json leg_rows(const RunRecord& run) {
+  std::map<std::tuple<std::string, std::string, std::string>, std::pair<Figure, std::int64_t>> largest;
+  const auto part = [](const Figure& f) { return f.allowed > 0 ? f.value / f.allowed : 0; };
+  for (const auto& record : run.cases)
+    for (const auto& figure : record.verdict.figures) {
+      auto& kept = largest[{record.kernel, record.dtype, figure.leg}];
+      if (kept.first.leg.empty() || !(part(figure) <= part(kept.first))) kept = {figure, record.index};
+    }
+  auto rows = Json::array();
+  for (const auto& [key, kept] : largest)
+    rows.push_back({{"kernel", std::get<0>(key)},
+                    {"dtype", std::get<1>(key)},
+                    {"leg", std::get<2>(key)},
+                    {"value", figure(kept.first.value)},
+                    {"allowed", figure(kept.first.allowed)},
+                    {"what", kept.first.what},
+                    {"worst_case", kept.second}});
+  return rows;
 }
 
 Json accuracy_rows(const RunRecord& run) {
@@ -101,7 +131,7 @@ Json accuracy_rows(const RunRecord& run) {
   for (const auto& row : accuracy_of(run))
     rows.push_back({{"kernel", row.kernel},
                     {"dtype", row.dtype},
-                    {"tensor", to_string(row.name)},
+                    {"tensor", row.tensor},
                     {"cases", row.cases},
                     {"bad", row.bad},
                     {"elements", row.elements},
@@ -120,7 +150,7 @@ Json growth_rows(const RunRecord& run) {
   struct Samples {
     std::vector<std::vector<double>> z, rel;  ///< [block][case]
   };
-  std::map<std::tuple<std::string, std::string, Name>, Samples> groups;
+  std::map<std::tuple<std::string, std::string, std::string>, Samples> groups;
   const auto add = [](std::vector<std::vector<double>>& blocks, const std::vector<double>& growth) {
     if (blocks.size() < growth.size()) blocks.resize(growth.size());
     for (std::size_t i = 0; i < growth.size(); ++i)
@@ -130,7 +160,7 @@ Json growth_rows(const RunRecord& run) {
     for (const auto& tensor : record.verdict.tensors) {
       const auto& profile = tensor.stats.profile;
       if (profile.growth_z.empty()) continue;
-      auto& group = groups[{record.kernel, record.dtype, tensor.stats.name}];
+      auto& group = groups[{record.kernel, record.dtype, tensor_label(tensor)}];
       add(group.z, profile.growth_z);
       add(group.rel, profile.growth_rel);
     }
@@ -145,7 +175,7 @@ Json growth_rows(const RunRecord& run) {
   auto rows = Json::array();
   for (auto& [key, group] : groups) {
     Json row{{"kernel", std::get<0>(key)}, {"dtype", std::get<1>(key)},
-             {"tensor", to_string(std::get<2>(key))}};
+             {"tensor", std::get<2>(key)}};
     for (auto& block : group.z) {
       row["max_z"].push_back(largest(block));
       row["median_z"].push_back(median(block));
@@ -194,7 +224,7 @@ void expect_html_page() {
          "again with -DGDR2_HTML=ON, and build");
 }
 
-std::string page_data(const RunRecord& run) {
+std::string page_data(const RunRecord& run, const Studies& studies) {
   Words words;
   auto cases = Json::array();
   for (const auto& record : run.cases) cases.push_back(case_row(record, words));
@@ -205,8 +235,10 @@ std::string page_data(const RunRecord& run) {
                   {"cases", std::move(cases)},
                   {"details", details_of(run)},
                   {"accuracy", accuracy_rows(run)},
+                  {"legs", leg_rows(run)},
                   {"growth", growth_rows(run)},
-                  {"features", feature_rows(run)}};
+                  {"features", feature_rows(run)},
+                  {"studies", studies}};
   auto text = data.dump(-1, ' ', false, Json::error_handler_t::replace);
   for (auto at = text.find("</"); at != std::string::npos; at = text.find("</", at))
     text.replace(at, 2, "<\\/");  // nothing in the data ends the script that holds them
@@ -215,10 +247,10 @@ std::string page_data(const RunRecord& run) {
   return text;
 }
 
-std::string html_report(const RunRecord& run) {
+std::string html_report(const RunRecord& run, const Studies& studies) {
   expect_html_page();
   std::string page(kHtmlPage);
-  return page.replace(page.find(kPagePlaceholder), kPagePlaceholder.size(), page_data(run));
+  return page.replace(page.find(kPagePlaceholder), kPagePlaceholder.size(), page_data(run, studies));
 }
 
 }  // namespace gdr2

@@ -4,6 +4,8 @@
 // there.
 #pragma once
 
+#include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "reports/record.hpp"
@@ -13,9 +15,12 @@ namespace gdr2 {
 /// Throws Error saying how to get it when this binary was built without the page.
 void expect_html_page();
 
-/// What the page is given, as JSON text.
-std::string page_data(const RunRecord& run);
+/// Sections of study files (reports/study_file.hpp) that the page shows too: "power", "calibration".
+using Studies = std::map<std::string, nlohmann::ordered_json>;
 
-std::string html_report(const RunRecord& run);
+/// What the page is given, as JSON text.
+std::string page_data(const RunRecord& run, const Studies& studies = {});
+
+std::string html_report(const RunRecord& run, const Studies& studies = {});
 
 }  // namespace gdr2

@@ -16,11 +16,6 @@ JsonField JsonField::operator[](const std::string& key) const {
   return {*member, path_ + "." + key};
 }
 
-bool JsonField::has(const std::string& key) const {
-  if (!value_.is_object()) reject("not an object");
-  return value_.contains(key);
-}
-
 std::vector<JsonField> JsonField::elements() const {
   if (!value_.is_array()) reject("not an array");
   std::vector<JsonField> elements;

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/map_keeper.hpp"
 
+#include "reports/accuracy.hpp"
+
 namespace gdr2 {
 
 void MapKeeper::offer(CaseRecord& record) {
-  for (auto& [stats, state, reason] : record.verdict.tensors) {
+  for (auto& tensor : record.verdict.tensors) {
+    auto& stats = tensor.stats;
     if (stats.profile.maps.empty() && stats.window.empty()) continue;
-    auto& worst = worst_[{record.kernel, record.dtype, stats.name}];
-    const Badness badness{state != State::kPassed, !stats.all_finite(), stats.max_z, -record.index};
+    auto& worst = worst_[{record.kernel, record.dtype, tensor_label(tensor)}];
+    const Badness badness{tensor.state != State::kPassed, !stats.all_finite(), stats.max_z, -record.index};
     worst.insert(badness);
     if (worst.size() > kMapsKept) worst.erase(worst.begin());
     if (worst.contains(badness)) continue;

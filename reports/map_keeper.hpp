@@ -20,7 +20,7 @@ class MapKeeper {
   void offer(CaseRecord& record);
 
  private:
-  using Group = std::tuple<std::string, std::string, Name>;      // kernel, dtype, tensor
+  using Group = std::tuple<std::string, std::string, std::string>;  // kernel, dtype, tensor
   using Badness = std::tuple<bool, bool, double, std::int64_t>;  // not passed, not finite, z, -index
   std::map<Group, std::set<Badness>> worst_;
 };

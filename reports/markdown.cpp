@@ -86,13 +86,13 @@ std::string accuracy_table(const RunRecord& run, std::size_t bytes) {
   Budget budget(bytes);
   for (const auto& r : accuracy_of(run))
     budget.add(rows, fmt::format("| {} | {} | {} | {} | {} | {} | {:.2f} | {:.1e} | {:.3g} |\n",
-                                 cell(r.kernel), r.dtype, to_string(r.name), r.cases, r.bad,
+                                 cell(r.kernel), r.dtype, r.tensor, r.cases, r.bad,
                                  z_text(r.max_z, r.has_nan, r.all_finite), r.pooled_z, r.rel_norm,
                                  r.max_ulp));
   if (rows.empty()) return "";
   auto text =
       "\n## Accuracy\n\nLargest of any case; rms z over all elements. z is the error in standard deviations "
-      "of what the kernel's contract explains.\n\n"
+      "of what the kernel's contract explains; * from the kernel's own chunk states.\n\n"
       "| kernel | dtype | tensor | cases | bad | max z | rms z | rel norm | max ulp |\n"
       "|---|---|---|--:|--:|--:|--:|--:|--:|\n" + rows;
   if (budget.left_out() > 0) text += fmt::format("\n... and {} more rows.\n", budget.left_out());

@@ -51,6 +51,11 @@ Json to_json(const TensorVerdict& tensor) {
           {"shape", s.shape},
           {"state", to_string(tensor.state)},
           {"reason", tensor.reason},
+          {"leg", tensor.leg},
+          {"subnormal", tensor.census.subnormal},
+          {"flushed", tensor.census.flushed},
+          {"cancelled", tensor.census.cancelled},
+          {"headroom", number(tensor.census.headroom)},
           {"count", s.count},
           {"nan", s.nan},
           {"inf", s.inf},
@@ -72,6 +77,37 @@ Json to_json(const TensorVerdict& tensor) {
           {"batches", numbers(s.profile.batches)}};
   if (!s.window.empty()) json["window"] = to_json(s.window);
   for (const auto& map : s.profile.maps) json["maps"].push_back(to_json(map));
+  return json;
+}
+
+Json to_json(const Figure& f) {
+  return {{"leg", f.leg}, {"what", f.what}, {"value", number(f.value)}, {"allowed", number(f.allowed)}};
+}
+
+Json to_json(const Diagnosis& d) {
+  auto variance = Json::array();
+  for (const auto& [name, share] : d.variance)
+    variance.push_back({{"site", name}, {"share", number(share)}});
+  return {{"where", d.where},
+          {"stage", d.stage},
+          {"site", d.site},
+          {"likeness", number(d.likeness)},
+          {"variance", std::move(variance)}};
+}
+
+Json to_json(const Verdict& verdict) {
+  auto tensors = Json::array(), figures = Json::array();
+  for (const auto& tensor : verdict.tensors) tensors.push_back(to_json(tensor));
+  for (const auto& figure : verdict.figures) figures.push_back(to_json(figure));
+  Json json{{"state", to_string(verdict.state)},
+            {"leg", verdict.leg},
+            {"reason", verdict.reason},
+            {"difficulty",
+             {{"decay_span", number(verdict.difficulty.decay_span)},
+              {"condition", number(verdict.difficulty.condition)}}},
+            {"figures", std::move(figures)},
+            {"tensors", std::move(tensors)}};
+  if (verdict.diagnosis) json["diagnosis"] = to_json(*verdict.diagnosis);
   return json;
 }
 
@@ -147,6 +183,12 @@ TensorVerdict tensor_from(const JsonField& field) {
   for (const auto& size : field["shape"].elements()) s.shape.push_back(size.integer());
   tensor.state = state_from(field["state"]);
   tensor.reason = field["reason"].text();
+  if (field.has("leg"))
+    tensor.leg = field["leg"].text(),
+    tensor.census = {.subnormal = field["subnormal"].integer(),
+                     .flushed = field["flushed"].integer(),
+                     .cancelled = field["cancelled"].integer(),
+                     .headroom = field["headroom"].number()};
   s.count = field["count"].integer();
   s.nan = field["nan"].integer();
   s.inf = field["inf"].integer();
@@ -166,6 +208,17 @@ TensorVerdict tensor_from(const JsonField& field) {
   return tensor;
 }
 
+Diagnosis diagnosis_from(const JsonField& field) {
+  Diagnosis d{.where = field["where"].text(),
+              .stage = field["stage"].text(),
+              .site = field["site"].text(),
+              .likeness = field["likeness"].number(),
+              .variance = {}};
+  for (const auto& part : field["variance"].elements())
+    d.variance.push_back({part["site"].text(), part["share"].number()});
+  return d;
+}
+
 Verdict verdict_from(const JsonField& field) {
   Verdict verdict{.state = state_from(field["state"]),
                   .leg = field["leg"].text(),
@@ -176,6 +229,11 @@ Verdict verdict_from(const JsonField& field) {
                           .condition = field["difficulty"]["condition"].number()};
   for (const auto& tensor : field["tensors"].elements())
     verdict.tensors.push_back(tensor_from(tensor));
+  if (field.has("figures"))
+    for (const auto& figure : field["figures"].elements())
+      verdict.figures.push_back({figure["leg"].text(), figure["what"].text(),
+                                 figure["value"].number(), figure["allowed"].number()});
+  if (field.has("diagnosis")) verdict.diagnosis = diagnosis_from(field["diagnosis"]);
   return verdict;
 }
 
@@ -198,8 +256,6 @@ Json head_to_json(const RunRecord& run) {
 }
 
 Json case_to_json(const CaseRecord& record) {
-  auto tensors = Json::array();
-  for (const auto& tensor : record.verdict.tensors) tensors.push_back(to_json(tensor));
   return {{"index", record.index},
           {"kernel", record.kernel},
           {"line", record.line},
@@ -209,14 +265,7 @@ Json case_to_json(const CaseRecord& record) {
           {"waiver", record.waiver},
           {"note", record.note},
           {"seconds", number(record.seconds)},
-          {"verdict",
-           {{"state", to_string(record.verdict.state)},
-            {"leg", record.verdict.leg},
-            {"reason", record.verdict.reason},
-            {"difficulty",
-             {{"decay_span", number(record.verdict.difficulty.decay_span)},
-              {"condition", number(record.verdict.difficulty.condition)}}},
-            {"tensors", std::move(tensors)}}}};
+          {"verdict", to_json(record.verdict)}};
 }
 
 RunRecord head_from_json(const JsonField& field) {

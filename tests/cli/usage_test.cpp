@@ -130,6 +130,15 @@ TEST(Usage, OfLaws) {
   });
 }
 
+TEST(Usage, OfGradcheck) {
+  expect_refused({
+      {{"gradcheck", "T=x"}, "LINE: 'T=x': problem: T: 'x' is not a number"},
+      {{"gradcheck", "T=8", "--kernel", "none"}, "--kernel: kernel: 'none' is not known"},
+      {{"gradcheck", "--set", "none"}, "--set: set: 'none' is neither a file nor one of"},
+      {{"gradcheck", "T=8", "--law", "causality"}, "--law"},
+  });
+}
+
 TEST(Usage, OfJudge) {
   const TemporaryFolder folder;
   const auto garbage = write_file(folder.path("garbage.safetensors"), "garbage");

@@ -75,7 +75,18 @@ CaseRecord failed_case() {
                .tensors = {{.stats = stats(Name::o, 3, 0.002)},
                            {.stats = stats(Name::dk, 16, 0.04),
                             .state = State::kFailed,
-                            .reason = "z = 16.0 at b=0 t=34 h=0 c=2, allowed 9"}},
+                            .reason = "z = 16.0 at b=0 t=34 h=0 c=2, allowed 9",
+                            .census = {.subnormal = 1, .flushed = 2, .cancelled = 3, .headroom = 120}},
+                           {.stats = stats(Name::R, 17, 0.04),
+                            .state = State::kFailed,
+                            .reason = "R: z = 17.0",
+                            .leg = "local"}},
+               .figures = {{"global", "dk b=0 t=34 h=0 c=2", 16, 9}, {"local", "R row 34", 17, 9}},
+               .diagnosis = Diagnosis{.where = "R: 1 elements in sequence 0, head 0, chunk 0, row 34",
+                                      .stage = "R",
+                                      .site = "solve in bf16",
+                                      .likeness = 0.97,
+                                      .variance = {{"operands", 0.75}, {"gate", 0.25}}},
                .difficulty = {.decay_span = 3.5, .condition = 120}};
   add_maps(c.verdict.tensors[1].stats);
   return c;

@@ -16,6 +16,21 @@ function tensorTable(c) {
         h("td", { class: "number" }, short(t.rel_norm)), h("td", { class: "number" }, short(t.max_ulp)))))));
 }
 
+/** The largest figure of each leg of the verdict beside the most that it may be. */
+function figureTable(figures) {
+  return h("div", { class: "scroll" }, h("table", { class: "small" },
+    h("thead", {}, h("tr", {}, ["leg", "largest", "allowed", "of"].map((name, i) => h("th", { scope: "col", class: i === 1 || i === 2 ? "number" : "" }, name)))),
+    h("tbody", {}, figures.map((f) => h("tr", { class: number(f.value) <= number(f.allowed) ? "" : "worst" },
+      h("td", {}, f.leg), h("td", { class: "number" }, short(number(f.value))), h("td", { class: "number" }, short(number(f.allowed))), h("td", {}, f.what))))));
+}
+
+function diagnosis(d) {
+  const parts = d.variance.map((v) => `${(100 * number(v.share)).toFixed(0)} % ${v.site}`).join(", ");
+  return h("dl", { class: "facts" }, [["where", d.where], ["first stage to break", d.stage],
+    ["looks like", d.site && `${d.site} (correlation ${fixed(number(d.likeness))})`], ["the contract's variance there", parts]].filter(([, value]) => value).map(([name, value]) =>
+    h("div", { class: name === "where" ? "whole" : "" }, h("dt", {}, name), h("dd", {}, value))));
+}
+
 /** value, reference and sigma around the worst element; it stands out by a mark and a tint. */
 function windowTable(tensor) {
   const w = tensor.window;
@@ -54,7 +69,8 @@ export function maps(tensor, figure) {
 }
 
 export function caseBody(c) {
-  const known = details.get(c.index) ?? [];
+  const detail = details.get(c.index);
+  const known = detail?.tensors ?? [];
   const parts = known.flatMap((tensor) => [
     tensor.state === "PASSED" ? null : h("p", { class: "reason" }, badge(tensor.state), " ", tensor.reason || tensor.name),
     tensor.window && tensor.state !== "PASSED" ? windowTable(tensor) : tensor.state !== "PASSED" && tensor.worst.length ? worstList(tensor) : null,
@@ -69,6 +85,7 @@ export function caseBody(c) {
       [["kernel", c.kernel], ["dtype", c.dtype], ["time", `${fixed(c.seconds)} s`],
        ["decay within a chunk", `${short(c.decay_span)} nats`], ["condition of I + T", short(c.condition)], ["contract", c.contract || "none"]].map(([name, value]) =>
         h("div", { class: name === "contract" ? "whole" : "" }, h("dt", {}, name), h("dd", {}, value)))),
-    c.tensors.length ? tensorTable(c) : null,
+    detail?.diagnosis ? diagnosis(detail.diagnosis) : null,
+    c.tensors.length ? h("div", { class: "pair" }, tensorTable(c), detail?.figures.length ? figureTable(detail.figures) : null) : null,
     parts);
 }

@@ -11,6 +11,7 @@ const parts = [
   { id: "overview", title: "Overview", draw: sections.overview, fixed: true },
   { id: "failures", title: "Not passed", draw: sections.failures },
   { id: "accuracy", title: "Accuracy", draw: sections.accuracy },
+  { id: "legs", title: "Legs", draw: sections.legs },
   { id: "errors", title: "Errors", draw: sections.errors },
   { id: "difficulty", title: "Difficulty", draw: sections.hardness },
   { id: "features", title: "Features", draw: sections.features, fixed: true },

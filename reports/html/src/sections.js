@@ -63,7 +63,8 @@ export function accuracy() {
     h("h2", {}, "Accuracy"),
     h("p", { class: "quiet" },
       `Of every kernel on ${device}, sources ${data.run.git_sha.slice(0, 10)}: the largest error of any case. z is the error in standard deviations of what the `,
-      "kernel's contract explains; ulps are those of the stored dtype at the reference or its row's rms."),
+      "kernel's contract explains; ulps are those of the stored dtype at the reference or its row's rms.",
+      data.tensors.some((t) => t.endsWith("*")) ? " * judged from the kernel's own chunk states." : ""),
     sortedTable({
       caption: `${rows.length} groups of kernel, dtype and tensor`,
       rows,
@@ -85,6 +86,29 @@ export function accuracy() {
   ];
 }
 
+/** How close each leg of the verdict came to what it allows. */
+export function legs() {
+  const rows = data.legs.filter((r) => (!chosen.kernel || r.kernel === chosen.kernel) && (!chosen.dtype || r.dtype === chosen.dtype));
+  if (!data.legs.length) return null;
+  const part = (r) => (r.allowed > 0 ? r.value / r.allowed : 0);
+  return [
+    h("h2", {}, "Legs of the verdict"),
+    h("p", { class: "quiet" }, "The largest figure of each leg over all cases, beside the most that it may be."),
+    sortedTable({
+      caption: `${rows.length} kernels, dtypes and legs`, rows, page: 40, sort: { column: "part", down: true },
+      columns: [
+        { name: "kernel", value: (r) => r.kernel },
+        { name: "dtype", value: (r) => r.dtype },
+        { name: "leg", value: (r) => r.leg },
+        { name: "largest", number: true, value: (r) => r.value, text: (r) => short(r.value) },
+        { name: "allowed", number: true, value: (r) => r.allowed, text: (r) => short(r.allowed) },
+        { name: "part", number: true, value: part, cell: (r) => h("span", { class: "meter-cell" }, h("span", { class: "meter" }, h("span", { style: `width:${Math.min(100, 100 * part(r))}%` })), `${(100 * part(r)).toFixed(0)} %`) },
+        { name: "of", value: (r) => r.what, cell: (r) => h("a", { href: `#case-${r.worst_case}` }, r.what) },
+      ],
+    }),
+  ];
+}
+
 /** One kernel and dtype at a time: more would be a wall of charts. */
 function shownGroup() {
   const first = data.accuracy.filter(matchesGroup);
@@ -100,7 +124,7 @@ export function errors() {
   const rows = data.accuracy.filter(inGroup);
   const figure = chosen.figure || "rms_z";
   const worst = rows.map((row) => {
-    const tensor = (data.details.get(row.worst_case) ?? []).find((t) => t.name === row.tensor && t.maps);
+    const tensor = (data.details.get(row.worst_case)?.tensors ?? []).find((t) => t.name === row.tensor && t.maps);
     return tensor && { row, tensor, c: data.caseByIndex.get(row.worst_case) };
   }).filter(Boolean);
   const legend = (text) => h("p", { class: "quiet legend" }, text);
