@@ -30,7 +30,7 @@ struct PowerOptions {
   Selection selection;
   std::vector<std::string> mutants, libraries, merge;
   std::string json;
-  bool all = false, laws = false, no_mutants = false;
+  bool all = false, laws = false, no_mutants = false, verbose = false;
   int sample = 0, places = 0;
   std::uint64_t seed = 1;
   double least = 0;
@@ -106,8 +106,7 @@ void measure_right(const Case& c, PowerStudy& study) {
   }
 }
 
-void measure_perturbations(const Case& c, int places, PowerStudy& study) {
-  const auto& kernel = right_kernel(Form::kChunk);
+void measure_perturbations(const Kernel& kernel, const Case& c, int places, PowerStudy& study) {
   for (const auto& p : perturb(kernel, c, places)) {
     auto& record = study.perturbations[p.name];
     ++record.tried;
@@ -121,20 +120,36 @@ void measure_perturbations(const Case& c, int places, PowerStudy& study) {
   }
 }
 
+/// Cases of 16-bit kernels first: those are what the public rules are made for.
+std::vector<KernelCase> ordered_cases(const Selection& selection) {
+  auto cases = select_cases(selection);
+  std::stable_partition(cases.begin(), cases.end(), [](const KernelCase& c) {
+    return c.c.problem.dtype == Format::kBF16 || c.c.problem.dtype == Format::kF16;
+  });
+  return cases;
+}
+
+bool all_caught(const std::vector<Prey>& prey) {
+  return std::all_of(prey.begin(), prey.end(), [](const Prey& p) { return p.caught.has_value(); });
+}
+
 PowerStudy study(const PowerOptions& options) {
   PowerStudy study;
   study.sets = options.selection.sets;
   for (const auto& rule : public_rules()) study.rules[rule.name] = rule.statement;
   auto hunted = all_prey(options);
-  for (const auto& [kernel, c] : select_cases(options.selection)) {
-    if (noted_signal()) break;
+  for (const auto& [kernel, c] : ordered_cases(options.selection)) {
+    const bool more = options.places > 0 || options.all || !all_caught(hunted.prey);
+    if (noted_signal() || !more) break;
     try {
-      if (options.places > 0) measure_perturbations(c, options.places, study);
+      if (options.places > 0)
+        measure_perturbations(find_kernel(kernel.empty() ? "cpu.chunk" : kernel), c, options.places, study);
       if (options.all) measure_right(c, study);
       hunt(c, hunted.prey);
     } catch (const EnvelopeOverflow&) {
       continue;  // the contract does not cover the case: MISTRUSTED for every kernel
     }
+    if (!options.verbose) continue;
     const auto free = std::count_if(hunted.prey.begin(), hunted.prey.end(),
                                     [](const Prey& p) { return !p.caught; });
     std::cerr << fmt::format("{} of {} not caught after {}\n", free, hunted.prey.size(), to_string(c));
@@ -191,6 +206,7 @@ void add_options(CLI::App& command, PowerOptions& options) {
   command.add_flag("--laws", options.laws, "Say also which exact law each mutant breaks");
   command.add_option("--least", options.least, "Fail when fewer per cent of the mutants are caught")
       ->check(CLI::Range(0.0, 100.0))->type_name("PERCENT");
+  command.add_flag("-v,--verbose", options.verbose, "Say after each case how many are not caught");
   command.add_option("--json", options.json, "Write the report to this file")->type_name("FILE");
 }
 

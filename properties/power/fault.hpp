@@ -80,7 +80,7 @@ enum class Form { kChunk, kToken };
 
 struct Fault {
   std::string name;  ///< "forward.A.identity"
-  std::string kind;  ///< of docs/NUMERICS.md, the list of kinds of faults
+  std::string kind;  ///< a row of the table in docs/POWER.md
   std::string what;  ///< one line
   Form form = Form::kChunk;
   Pass pass = Pass::kBoth;  ///< calls that the fault is in; the other pass is right

@@ -51,7 +51,7 @@ struct FaultyRule {
   HeadGradients<float> backward(const Faulty& ar, const Head<float>& x,
                                 const HeadCotangents<float>& dy) const {
     const auto head = ar.spoiled(x);
-    return Form(ar, head).backward(dy);
+    return Form(ar, head).backward(dy, nullptr);
   }
 };
 
@@ -75,6 +75,12 @@ class Mutant : public Kernel {
     return right_kernel(fault_.form).contract(p);
   }
 
+  /// A call with another problem than asked has other chunks: its stages would mean nothing.
+  std::vector<Name> do_exports(const Problem& p) const override {
+    if (std::holds_alternative<OnCall>(fault_.change)) return {};
+    return right_kernel(fault_.form).exports(p);
+  }
+
   void do_forward(const Problem& p, const Tensors& in, Tensors& out) const override {
     if (fault_.pass == Pass::kBackward) return right_kernel(fault_.form).forward(p, in, out);
     call(p, in, out, false);
@@ -87,18 +93,22 @@ class Mutant : public Kernel {
   void call(const Problem& p, const Tensors& in, Tensors& out, bool backward) const {
     if (const auto* fault = std::get_if<OnCall>(&fault_.change))
       return call_around(*fault, p, in, out, backward);
+    std::vector<Name> stages;
+    for (const auto& [name, tensor] : out)
+      if (is_stage(name)) stages.push_back(name);
+    auto problem = p;
+    problem.backward = backward;
     auto contract = do_contract(p);
+    const auto values = to_values<double>(in);
     if (const auto* fault = std::get_if<OnContract>(&fault_.change)) {
       fault->change(contract);
-      const auto emulate = backward ? emulate_backward : emulate_forward;
-      return fill(emulate(p, to_values<double>(in), contract, RoundingMode::kNearest, 0), out);
+      return fill(emulate(problem, values, contract, RoundingMode::kNearest, 0, stages), out);
     }
     const Faulty ar(contract, fault_, float(p.scale_value()));
     fill(with_rule(fault_.form,
                    [&](const auto& rule) {
-                     const auto values = to_values<double>(in);
-                     return backward ? run_backward(p, values, ar, rule)
-                                     : run_forward(p, values, ar, rule);
+                     return backward ? run_backward(problem, values, ar, rule, stages)
+                                     : run_forward(problem, values, ar, rule, stages);
                    }),
          out);
   }
