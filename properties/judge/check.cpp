@@ -151,11 +151,15 @@ class Judge {
     verdict_.diagnosis = std::move(d);
   }
 
-  /// Of the tensors that failed the first to be formed, in chunks before in the whole.
+  /// Of the tensors that failed the first to be formed: chunks before the whole, the forward from the
+  /// first chunk on, then the backward from the last chunk on.
   const TensorVerdict* first_to_break() const {
     const TensorVerdict* first = nullptr;
-    const auto key = [](const TensorVerdict& t) {
-      return std::pair(t.leg != "local", order_of_forming(t.stats.name));
+    const auto key = [&](const TensorVerdict& t) {
+      const bool local = t.leg == "local", backward = order_of_forming(t.stats.name) > order_of_forming(Name::ht);
+      const auto sequence = local ? Places(local_.problem, t.stats.name)[t.stats.worst.front().index].sequence : 0;
+      const auto chunk = local ? cut_->chunks[sequence].index : 0;
+      return std::tuple(!local, backward, backward ? -chunk : chunk, order_of_forming(t.stats.name));
     };
     for (const auto& tensor : verdict_.tensors)
       if (tensor.state == State::kFailed && (!first || key(tensor) < key(*first))) first = &tensor;
