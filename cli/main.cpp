@@ -42,6 +42,10 @@ int main(int argc, char** argv) {
       gdr2::add_repro(app, words),      //
       gdr2::add_calibrate(app, words),  //
       gdr2::add_power(app, words),      //
+      gdr2::add_report(app),            //
+      gdr2::add_compare(app),           //
+      gdr2::add_history(app),           //
+      gdr2::add_merge(app),             //
   };
   try {
     app.parse(argc, argv);

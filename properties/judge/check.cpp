@@ -176,6 +176,7 @@ Verdict run_and_judge(const Kernel& kernel, const Case& c, const CheckOptions& o
   const auto run =
       run_guarded(kernel, c.problem, inputs, stages_to_ask(kernel, c.problem, contract));
   auto verdict = Judge(c.problem, inputs, contract, run.results, options).verdict();
+  verdict.difficulty = difficulty_of(c.problem, inputs);
   if (run.fault && verdict.leg != "exact")
     verdict.state = State::kFailed, verdict.leg = "exact", verdict.reason = *run.fault;
   return verdict;
@@ -198,7 +199,9 @@ Verdict check(const Kernel& kernel, const Case& c, const CheckOptions& options) 
 Verdict judge_results(const Case& c, const Contract& contract, const Tensors& results,
                       const CheckOptions& options) {
   const auto inputs = make_inputs(c);
-  return Judge(c.problem, inputs, contract, results, options).verdict();
+  auto verdict = Judge(c.problem, inputs, contract, results, options).verdict();
+  verdict.difficulty = difficulty_of(c.problem, inputs);
+  return verdict;
 }
 
 }  // namespace gdr2
