@@ -33,20 +33,25 @@ std::optional<Tensors> results_of(const Kernel& kernel, const Case& c) {
   }
 }
 
-void hunt_one(const Case& c, EnvelopeMemo& memo, const Tensors* right, Prey& prey) {
+void apply_rules(const Case& c, EnvelopeMemo& memo, const Tensors& results, Prey& prey) {
+  try {
+    const auto& envelope = memo.get(c.problem, make_inputs(c), prey.kernel->contract(c.problem));
+    for (auto& rule : rejecting_rules(results, envelope.reference)) prey.rules.insert(rule);
+  } catch (const EnvelopeOverflow&) {
+  }
+}
+
+void hunt_one(const Case& c, EnvelopeMemo& memo, const Tensors* right, Legs legs, Prey& prey) {
   const auto results = results_of(*prey.kernel, c);
   const bool differs = !results || !right || !same_bits(*results, *right);
-  prey.differing += differs;
   if (!differs && !prey.beyond_values) return;
-  ++prey.judged;
-  auto verdict = check(*prey.kernel, c, {.envelope = memo.source()});
-  if (results && verdict.state != State::kSkipped) {
-    const auto contract = prey.kernel->contract(c.problem);
-    try {
-      const auto& envelope = memo.get(c.problem, make_inputs(c), contract);
-      for (auto& rule : rejecting_rules(*results, envelope.reference)) prey.rules.insert(rule);
-    } catch (const EnvelopeOverflow&) {
-    }
+  const bool all = legs == Legs::kAll;
+  auto verdict = check(*prey.kernel, c,
+                       {.envelope = memo.source(), .local = all, .contract = all, .diagnosis = false});
+  if (!all) {
+    ++prey.judged;
+    prey.differing += differs;
+    if (results && verdict.state != State::kSkipped) apply_rules(c, memo, *results, prey);
   }
   if (verdict.state != State::kFailed && verdict.state != State::kCrashed) return;
   prey.line = to_string(c);
@@ -55,23 +60,24 @@ void hunt_one(const Case& c, EnvelopeMemo& memo, const Tensors* right, Prey& pre
 
 }  // namespace
 
-void hunt(const Case& c, std::vector<Prey>& prey) {
+void hunt(const Case& c, std::vector<Prey>& prey, Legs legs) {
   EnvelopeMemo memo;
   std::map<const Kernel*, std::optional<Tensors>> right;
   for (auto& one : prey) {
     if (one.caught || one.kernel->unsupported(c.problem)) continue;
     if (one.right && !right.contains(one.right)) right[one.right] = results_of(*one.right, c);
     const auto* bits = one.right && right[one.right] ? &*right[one.right] : nullptr;
-    hunt_one(c, memo, bits, one);
+    hunt_one(c, memo, bits, legs, one);
   }
 }
 
 std::optional<LawBroken> law_broken(const Kernel& kernel) {
   static const std::vector<Case> cases{
       parse_case("lens=0,5,19,1 H=2 HV=4 K=16 V=16 h0=1 loss=o view=fused"),
-      parse_case("B=2 T=70 K=20 V=16 h0=1 gate=softplus recipe=slow")};
+      parse_case("B=2 T=20 K=20 V=16 h0=1 gate=softplus recipe=slow")};
   for (const auto& c : cases)
     for (const auto& law : exact_laws()) {
+      if (law.name == "repeatable") continue;  // the judge compares two runs anyway
       const auto verdict = law.check(kernel, c);
       if (verdict.state == State::kFailed || verdict.state == State::kCrashed)
         return LawBroken{law.name, to_string(c), verdict.reason};
