@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "fixtures/case.hpp"
-#include "properties/judge/cut.hpp"
+#include "properties/judge/screen.hpp"
 #include "reference/emulate.hpp"
 
 namespace gdr2 {
@@ -73,6 +73,33 @@ TEST(Cut, NamesElementsAsTheWholeDoes) {
             "sequence 1 head 1 chunk 1 row 2 channel 1");
   EXPECT_EQ(name_in_whole(c, Name::ht, (2 * 2 + 1) * 12 + 2 * 3),
             "sequence 1 head 1 chunk 1 key channel 2 channel 0");
+}
+
+TEST(Screen, BringsTheOneChunkThatIsWrong) {
+  const auto c = parse_case("T=1300 K=4 V=3 dtype=fp64 h0=1 recipe=slow");
+  const auto inputs = make_inputs(c);
+  auto results = exact_results(c.problem, inputs);
+  for (auto& [name, tensor] : results)  // a right kernel has errors everywhere
+    for (std::int64_t i = 0; i < tensor.size(); ++i)
+      tensor.set(i, tensor.get(i) * (1 + (i * 37 % 11 - 5) * 1e-6));
+  auto& dk = results.at(Name::dk);
+  for (std::int64_t chunk : {4, 13}) {
+    const auto at = chunk * kChunk * 4 + 17;
+    const auto before = dk.get(at);
+    dk.set(at, before + 0.01);
+    EXPECT_THAT(chosen_chunks(c.problem, inputs, results, 8), testing::Contains(chunk));
+    dk.set(at, before);
+  }
+}
+
+TEST(Screen, ChoosesAllOfFewAndTheEndsOfMany) {
+  const auto few = parse_case("T=130 K=4 V=3 dtype=fp64"), many = parse_case("T=1300 K=4 V=3 dtype=fp64");
+  const auto chosen = [](const Case& c) {
+    const auto inputs = make_inputs(c);
+    return chosen_chunks(c.problem, inputs, exact_results(c.problem, inputs), 8);
+  };
+  EXPECT_THAT(chosen(few), testing::ElementsAre(0, 1, 2));
+  EXPECT_THAT(chosen(many), testing::AllOf(testing::SizeIs(8), testing::Contains(0), testing::Contains(20)));
 }
 
 TEST(Cut, NeedsTheStatesOfBothPasses) {
