@@ -21,7 +21,14 @@ struct Command {
 Command add_list(CLI::App& app);
 Command add_verify(CLI::App& app, const Argv& argv);
 Command add_laws(CLI::App& app, const Argv& argv);
+Command add_gradcheck(CLI::App& app, const Argv& argv);
 Command add_judge(CLI::App& app, const Argv& argv);
+Command add_calibrate(CLI::App& app, const Argv& argv);
+Command add_power(CLI::App& app, const Argv& argv);
 Command add_repro(CLI::App& app, const Argv& argv);
+Command add_report(CLI::App& app);
+Command add_merge(CLI::App& app);
+Command add_compare(CLI::App& app);
+Command add_history(CLI::App& app);
 
 }  // namespace gdr2

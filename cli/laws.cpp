@@ -4,6 +4,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/plan.hpp"
+#include "cli/repeatable.hpp"
 #include "cli/run.hpp"
 #include "cli/shell.hpp"
 #include "properties/laws/law.hpp"
@@ -50,21 +51,12 @@ Command add_laws(CLI::App& app, const Argv& argv) {
   auto options = std::make_shared<LawsOptions>();
   auto& selection = options->selection;
   command->add_option("LINE", selection.lines, "Cases, each one quoted word; default: --set laws");
-  command->add_option("--set", selection.sets, "A set of cases: laws, smoke, ci, or a file of lines")
-      ->type_name("SET")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->take_all();
-  command->add_option("--kernel", selection.kernels, "Kernel to check, by name or as PATH.so")
-      ->type_name("NAME")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->take_all();
-  command->add_option("--law", options->laws, "Only this law (`gdr2 list laws` names them)")
-      ->type_name("NAME")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->take_all();
+  add_repeatable(*command, "--set", selection.sets,
+                 "A set of cases: laws, smoke, ci, or a file of lines", "SET");
+  add_repeatable(*command, "--kernel", selection.kernels,
+                 "Kernel to check, by name or as PATH.so", "NAME");
+  add_repeatable(*command, "--law", options->laws,
+                 "Only this law (`gdr2 list laws` names them)", "NAME");
   options->run.add_to(*command);
   return {command, [options, argv] { return laws(*options, argv); }};
 }

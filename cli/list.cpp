@@ -11,6 +11,7 @@
 #include "fixtures/recipes.hpp"
 #include "kernels/kernel.hpp"
 #include "properties/laws/law.hpp"
+#include "properties/power/fault.hpp"
 
 namespace gdr2 {
 namespace {
@@ -68,9 +69,17 @@ Rows law_rows() {
   return rows;
 }
 
+Rows mutant_rows() {
+  Rows rows;
+  for (const auto& fault : power::faults())
+    rows.emplace_back(fault.name, fmt::format("{} ({})", fault.what, fault.kind));
+  return rows;
+}
+
 const std::vector<Topic>& topics() {
   static const std::vector<Topic> topics{{"kernels", kernel_rows},
                                          {"laws", law_rows},
+                                         {"mutants", mutant_rows},
                                          {"problems", problem_rows},
                                          {"recipes", recipe_rows},
                                          {"sets", set_rows}};

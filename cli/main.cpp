@@ -33,9 +33,20 @@ int main(int argc, char** argv) {
                                                 gdr2::build_info::git_sha,
                                                 gdr2::build_info::git_dirty ? ", modified" : ""));
   app.require_subcommand(0, 1);  // none is an error of ours: CLI11's would hide an unknown word
-  const std::vector<gdr2::Command> commands{gdr2::add_list(app), gdr2::add_verify(app, words),
-                                            gdr2::add_laws(app, words), gdr2::add_judge(app, words),
-                                            gdr2::add_repro(app, words)};
+  const std::vector<gdr2::Command> commands{
+      gdr2::add_list(app),              //
+      gdr2::add_verify(app, words),     //
+      gdr2::add_laws(app, words),       //
+      gdr2::add_gradcheck(app, words),  //
+      gdr2::add_judge(app, words),      //
+      gdr2::add_repro(app, words),      //
+      gdr2::add_calibrate(app, words),  //
+      gdr2::add_power(app, words),      //
+      gdr2::add_report(app),            //
+      gdr2::add_compare(app),           //
+      gdr2::add_history(app),           //
+      gdr2::add_merge(app),             //
+  };
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

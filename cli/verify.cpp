@@ -5,6 +5,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/plan.hpp"
+#include "cli/repeatable.hpp"
 #include "cli/run.hpp"
 #include "reference/error.hpp"
 
@@ -45,24 +46,14 @@ Command add_verify(CLI::App& app, const Argv& argv) {
   auto& selection = options->selection;
   command->add_option("LINE", selection.lines,
                       "Cases, each one quoted word: 'T=256 H=2 recipe=slow'");
-  command->add_option("--set", selection.sets, "A set of cases: smoke, ci, or a file of lines")
-      ->type_name("SET")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->take_all();
-  command
-      ->add_option(
-          "--kernel", selection.kernels,
-          "Kernel to judge, by name or as a library PATH.so; default: all that support the case")
-      ->type_name("NAME")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->take_all();
-  command->add_option("--recipe", selection.recipes, "Run each drawn case with this recipe instead")
-      ->type_name("NAME")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->take_all();
+  add_repeatable(*command, "--set", selection.sets,
+                 "A set of cases: smoke, ci, or a file of lines", "SET");
+  add_repeatable(*command, "--kernel", selection.kernels,
+                 "Kernel to judge, by name or as a library PATH.so; default: all that support the "
+                 "case",
+                 "NAME");
+  add_repeatable(*command, "--recipe", selection.recipes,
+                 "Run each drawn case with this recipe instead", "NAME");
   command->add_option("--seed", options->seed, "Run each drawn case with this seed instead")
       ->type_name("S");
   command->add_option("--seeds", selection.seeds, "Run each drawn case with N seeds, counting up")

@@ -29,12 +29,17 @@ class Kernel {
   }
   Contract contract(const Problem& problem) const { return do_contract(problem); }
 
-  /// Fills the tensors of output_names(problem) that `outputs` holds, from the tensors of
-  /// input_names(problem). Throws on failure; never writes an input.
+  /// Stages that the kernel can export for the problem; mostly none. Its states (H, and dH with a
+  /// backward) let every chunk be judged by itself.
+  std::vector<Name> exports(const Problem& problem) const { return do_exports(problem); }
+
+  /// Fills the tensors of output_names(problem), and the stages of the forward, that `outputs` holds,
+  /// from the tensors of input_names(problem). Throws on failure; never writes an input.
   void forward(const Problem& problem, const Tensors& inputs, Tensors& outputs) const {
     do_forward(problem, inputs, outputs);
   }
-  /// Fills the tensors of gradient_names(problem) that `gradients` holds.
+  /// Fills the tensors of gradient_names(problem), and the stages of the backward, that `gradients`
+  /// holds.
   void backward(const Problem& problem, const Tensors& inputs, Tensors& gradients) const {
     do_backward(problem, inputs, gradients);
   }
@@ -46,6 +51,7 @@ class Kernel {
  private:
   virtual std::optional<std::string> do_unsupported(const Problem& problem) const = 0;
   virtual Contract do_contract(const Problem& problem) const = 0;
+  virtual std::vector<Name> do_exports(const Problem&) const { return {}; }
   virtual void do_forward(const Problem&, const Tensors& inputs, Tensors& outputs) const = 0;
   virtual void do_backward(const Problem&, const Tensors& inputs, Tensors& gradients) const = 0;
 

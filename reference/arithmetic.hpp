@@ -3,7 +3,8 @@
 // elementwise expressions are formed, and
 //   store(x)                 Wide -> Real: the rounding of one elementwise result
 //   round(format, M)         a site of the contract: M rounded to a format in place
-//   product(format, A, B)    A B with operands rounded to `format`, summed at accumulator width
+//   product(format, A, B)    A B with operands rounded to `format`, summed at accumulator width: in
+//                            Real, and after every 16 terms rounded to a narrower accumulator
 // Exact<Real> rounds nothing beyond Real itself. Emulated<Real> follows a precision contract, to
 // nearest (the CPU chunk kernel) or stochastically with the terms of every sum in random order (one
 // member of the ensemble behind the GLOBAL leg, docs/NUMERICS.md). Emulated is deterministic in its
@@ -93,7 +94,7 @@ class Emulated {
       Matrix<Real> a = A, b = B;
       round(format, a);
       round(format, b);
-      return a * b;
+      return sum(a, b);
     }
     const auto order = random_order(A.cols());
     Matrix<Real> a(A.rows(), A.cols()), b(B.rows(), B.cols());
@@ -102,10 +103,26 @@ class Emulated {
     for (Eigen::Index j = 0; j < B.rows(); ++j) b.row(j) = B.row(order[j]);
     round(format, a);
     round(format, b);
-    return a * b;
+    return sum(a, b);
   }
 
  private:
+  static constexpr Eigen::Index kTerms = 16;  // of one matrix instruction
+
+  Matrix<Real> sum(const Matrix<Real>& a, const Matrix<Real>& b) const {
+    const auto digits = contract_.accumulator == Format::kNone
+                            ? std::numeric_limits<Real>::digits
+                            : traits(contract_.accumulator).precision;
+    if (digits >= std::numeric_limits<Real>::digits) return a * b;
+    Matrix<Real> y = Matrix<Real>::Zero(a.rows(), b.cols());
+    for (Eigen::Index k = 0; k < a.cols(); k += kTerms) {
+      const auto n = std::min(kTerms, a.cols() - k);
+      y += a.middleCols(k, n) * b.middleRows(k, n);
+      round(contract_.accumulator, y);
+    }
+    return y;
+  }
+
   /// Full avalanche of 32 bits (Wellons' lowbias32); ample for dithering, and called a billion times.
   static std::uint32_t mix(std::uint32_t x) {
     x = (x ^ (x >> 16)) * 0x7FEB352Du;

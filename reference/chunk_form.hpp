@@ -15,6 +15,16 @@ namespace gdr2::chunk {
 
 inline constexpr Eigen::Index kSolveBlock = 16;
 
+/// Places by name. An Arithmetic that has `at(Site, ...)` is called there with what was formed, and may
+/// change it: how properties/power plants faults. Others cost nothing.
+enum class Site {
+  kRows, kDecays, kScores, kInverse, kResidual,        // of Stages, in the order they are formed
+  kOutput, kLeave,                                     // O, S_C
+  kdO, kdS, kdR, kP, kdAqk, kdT, kdQg, kdEbar, kdKt, kdS0, kdv, kdw,
+  kdqState, kdeState, kdkState, kdq, kde, kdk,         // of the state alone, with the scores'
+  kdgState, kdgEnd, kdgTerms, kdg, kdb, kdkTotal,
+};
+
 /// Everything the forward of one chunk forms. n = 64 rows always: a tail is filled with zero rows
 /// (k = b = v = w = q = 0, g = 0), which are neutral everywhere, so sums have the same shape and
 /// order whatever the length.
@@ -27,6 +37,7 @@ struct Stages {
   Matrix<Real> T, A, Aqk;          // [n, n]
   Matrix<Real> Z, R;               // [n, V]
   Matrix<Real> S;                  // [K, V] entering the chunk
+  Eigen::Index t = 0, rows = 0;    // first token, tokens
 };
 
 template <class Arithmetic>
@@ -45,22 +56,27 @@ class ChunkForm : Elementwise<Arithmetic> {
     HeadOutputs<Real> y{Matrix<Real>(x_.T(), x_.V()), x_.S0};
     for (Index t = 0; t < x_.T(); t += kChunk) {
       const auto s = enter(t, y.ST);
-      y.o.middleRows(t, rows_at(t)) = output(s).topRows(rows_at(t));
+      put(s, t, y);
       y.ST = leave(s);
     }
     return y;
   }
 
-  HeadGradients<Real> backward(const HeadCotangents<Real>& dy) {
+  /// The outputs are formed too when `y` is there.
+  HeadGradients<Real> backward(const HeadCotangents<Real>& dy, HeadOutputs<Real>* y) {
     const auto T = x_.T(), K = x_.K(), V = x_.V();
     std::vector<Stages<Real>> chunks;
     Matrix<Real> S = x_.S0;
+    if (y) y->o.resize(T, V);
     for (Index t = 0; t < T; t += kChunk) {
       chunks.push_back(enter(t, S));
+      if (y) put(chunks.back(), t, *y);
       S = leave(chunks.back());
     }
+    if (y) y->ST = S;
     HeadGradients<Real> d{Matrix<Real>(T, K), Matrix<Real>(T, K), Matrix<Real>(T, K),
                           Matrix<Real>(T, K), Matrix<Real>(T, V), Matrix<Real>(T, V), dy.ST};
+    if (!x_.keep.empty()) d.stages.resize(chunks.size());
     for (auto i = chunks.size(); i-- > 0;) retreat(chunks[i], Index(i) * kChunk, dy.o, d);
     return d;
   }
@@ -68,6 +84,21 @@ class ChunkForm : Elementwise<Arithmetic> {
  private:
   Matrix<Real> product(const Matrix<Real>& a, const Matrix<Real>& b) const {
     return ar_.product(c_.operand, a, b);
+  }
+
+  void at(Site site, Stages<Real>& s) const {
+    if constexpr (requires { ar_.at(site, s); }) ar_.at(site, s);
+  }
+
+  /// x as it was formed at a site.
+  Matrix<Real> formed(Site site, const Stages<Real>& s, Matrix<Real> x) const {
+    if constexpr (requires { ar_.at(site, s, x); }) ar_.at(site, s, x);
+    return x;
+  }
+
+  void put(const Stages<Real>& s, Index t, HeadOutputs<Real>& y) const {
+    y.o.middleRows(t, rows_at(t)) = output(s).topRows(rows_at(t));
+    if (!x_.keep.empty()) y.stages.push_back(kept(s, rows_at(t)));
   }
 
   Index rows_at(Index t) const { return std::min<Index>(kChunk, x_.T() - t); }
@@ -87,14 +118,20 @@ class ChunkForm : Elementwise<Arithmetic> {
     s.e = times(s.b, s.k);
     s.Z = times(s.w, s.v);
     s.S = S;
+    s.t = t, s.rows = rows_at(t);
+    at(Site::kRows, s);
     const Decay<Arithmetic> decay(ar_, s.g);
     s.Qg = decay.from_start(s.q);
     s.Ebar = decay.from_start(s.e);
     s.Kt = decay.to_end(s.k);
     s.gamma_C = decay.across();
+    at(Site::kDecays, s);
     scores(decay, s);
+    at(Site::kScores, s);
     s.A = inverse(s.T);
+    at(Site::kInverse, s);
     s.R = residual(s);
+    at(Site::kResidual, s);
     return s;
   }
 
@@ -158,20 +195,41 @@ class ChunkForm : Elementwise<Arithmetic> {
   Matrix<Real> residual(const Stages<Real>& s) const {
     if (c_.auxiliary == Format::kNone)
       return product(s.A, plus(s.Z, -product(s.Ebar, s.S)));
-    Matrix<Real> Y = product(s.A, s.Ebar), U = product(s.A, s.Z);
-    ar_.round(c_.auxiliary, Y);
-    ar_.round(c_.auxiliary, U);
+    const auto Y = stored(product(s.A, s.Ebar)), U = stored(product(s.A, s.Z));
     return plus(U, -product(Y, s.S));
+  }
+
+  /// The forward's stages of a chunk of so many rows. Y and U are formed here when R goes without.
+  ChunkStages<Real> kept(const Stages<Real>& s, Index rows) const {
+    ChunkStages<Real> stages;
+    const auto keep = [&](Name name, Index count, const auto& make) {
+      keep_stage(x_.keep, stages, name, count, make);
+    };
+    keep(Name::T, rows, [&] { return s.T; });
+    keep(Name::A, rows, [&] { return s.A; });
+    keep(Name::Aqk, rows, [&] { return s.Aqk; });
+    keep(Name::Y, rows, [&] { return stored(product(s.A, s.Ebar)); });
+    keep(Name::U, rows, [&] { return stored(product(s.A, s.Z)); });
+    keep(Name::H, s.S.rows(), [&] { return s.S; });
+    keep(Name::R, rows, [&] { return s.R; });
+    return stages;
+  }
+
+  Matrix<Real> stored(Matrix<Real> auxiliary) const {
+    ar_.round(c_.auxiliary, auxiliary);
+    return auxiliary;
   }
 
   /// O = s (Qg S + Aqk R)
   Matrix<Real> output(const Stages<Real>& s) const {
-    return scaled(x_.scale, plus(product(s.Qg, s.S), product(s.Aqk, s.R)));
+    return formed(Site::kOutput, s,
+                  scaled(x_.scale, plus(product(s.Qg, s.S), product(s.Aqk, s.R))));
   }
 
   /// S_C = Diag(gamma_C) S + Kt^T R
   Matrix<Real> leave(const Stages<Real>& s) const {
-    auto S = plus(row_scaled(s.gamma_C, s.S), product(s.Kt.transpose(), s.R));
+    auto S = formed(Site::kLeave, s,
+                    plus(row_scaled(s.gamma_C, s.S), product(s.Kt.transpose(), s.R)));
     ar_.round(c_.state, S);
     return S;
   }
@@ -180,36 +238,47 @@ class ChunkForm : Elementwise<Arithmetic> {
   void retreat(const Stages<Real>& s, Index t, const Matrix<Real>& d_o,
                HeadGradients<Real>& d) const {
     const auto n = rows_at(t);
-    const Matrix<Real> dO = padded(d_o, t);
-    const Matrix<Real> dS = d.S0;
+    const Matrix<Real> dO = formed(Site::kdO, s, padded(d_o, t));
+    const Matrix<Real> dS = formed(Site::kdS, s, d.S0);
     const auto by_scale = [&](const Matrix<Real>& a) { return this->scaled(x_.scale, a); };
     // O = s (Qg S + Aqk R),  S_C = Diag(gamma_C) S + Kt^T R
-    const auto dR = plus(by_scale(product(s.Aqk.transpose(), dO)), product(s.Kt, dS));
+    const auto dR = formed(
+        Site::kdR, s, plus(by_scale(product(s.Aqk.transpose(), dO)), product(s.Kt, dS)));
     // (I + T) R = Z - Ebar S, differentiated implicitly
-    const auto P = product(s.A.transpose(), dR);
-    const Matrix<Real> dAqk =
-        by_scale(product(dO, s.R.transpose())).template triangularView<Eigen::Lower>();
-    const Matrix<Real> dT =
-        (-product(P, s.R.transpose())).template triangularView<Eigen::StrictlyLower>();
-    const auto dQg = by_scale(product(dO, s.S.transpose()));
-    const Matrix<Real> dEbar = -product(P, s.S.transpose());
-    const auto dKt = product(s.R, dS.transpose());
-    d.S0 = plus(row_scaled(s.gamma_C, dS),
-                plus(by_scale(product(s.Qg.transpose(), dO)), -product(s.Ebar.transpose(), P)));
+    const auto P = formed(Site::kP, s, product(s.A.transpose(), dR));
+    if (!d.stages.empty()) {
+      auto& stages = d.stages[t / kChunk];
+      keep_stage(x_.keep, stages, Name::dH, dS.rows(), [&] { return dS; });
+      keep_stage(x_.keep, stages, Name::dR, n, [&] { return dR; });
+      keep_stage(x_.keep, stages, Name::P, n, [&] { return P; });
+    }
+    const auto dAqk = formed(
+        Site::kdAqk, s, by_scale(product(dO, s.R.transpose())).template triangularView<Eigen::Lower>());
+    const auto dT = formed(
+        Site::kdT, s, (-product(P, s.R.transpose())).template triangularView<Eigen::StrictlyLower>());
+    const auto dQg = formed(Site::kdQg, s, by_scale(product(dO, s.S.transpose())));
+    const auto dEbar = formed(Site::kdEbar, s, -product(P, s.S.transpose()));
+    const auto dKt = formed(Site::kdKt, s, product(s.R, dS.transpose()));
+    d.S0 = formed(Site::kdS0, s,
+                  plus(row_scaled(s.gamma_C, dS), plus(by_scale(product(s.Qg.transpose(), dO)),
+                                                       -product(s.Ebar.transpose(), P))));
     ar_.round(c_.state, d.S0);
     // Z = w * v
-    d.v.middleRows(t, n) = times(s.w, P).topRows(n);
-    d.w.middleRows(t, n) = times(s.v, P).topRows(n);
+    d.v.middleRows(t, n) = formed(Site::kdv, s, times(s.w, P)).topRows(n);
+    d.w.middleRows(t, n) = formed(Site::kdw, s, times(s.v, P)).topRows(n);
     const Decay<Arithmetic> decay(ar_, s.g);
     // Qg = gamma Q,  Ebar = gamma E,  Kt = K exp(G_C - G), then the scores
-    Matrix<Real> dq = decay.from_start(dQg), de = decay.from_start(dEbar), dk = decay.to_end(dKt);
+    auto dq = formed(Site::kdqState, s, decay.from_start(dQg));
+    auto de = formed(Site::kdeState, s, decay.from_start(dEbar));
+    auto dk = formed(Site::kdkState, s, decay.to_end(dKt));
     const auto k_dk_end = times(s.k, dk);
     scores_backward(decay, s, dAqk, dT, dq, de, dk);
+    dq = formed(Site::kdq, s, dq), de = formed(Site::kde, s, de), dk = formed(Site::kdk, s, dk);
     d.g.middleRows(t, n) = gate_backward(s, dS, dq, de, dk, k_dk_end).topRows(n);
     // e = b * k
     d.q.middleRows(t, n) = dq.topRows(n);
-    d.b.middleRows(t, n) = times(s.k, de).topRows(n);
-    d.k.middleRows(t, n) = plus(dk, times(s.b, de)).topRows(n);
+    d.b.middleRows(t, n) = formed(Site::kdb, s, times(s.k, de)).topRows(n);
+    d.k.middleRows(t, n) = formed(Site::kdkTotal, s, plus(dk, times(s.b, de))).topRows(n);
   }
 
   /// T_ij = e_i . (k_j exp(G_i - G_j)), Aqk_ij = q_i . (k_j exp(G_i - G_j)): adds to dq, de, dk.
@@ -251,9 +320,11 @@ class ChunkForm : Elementwise<Arithmetic> {
     Matrix<Real> sum = Matrix<Real>::Zero(1, K);
     for (Index c = 0; c < K; ++c)
       sum(0, c) = product(dS.row(c), s.S.row(c).transpose())(0, 0);
-    sum = times(s.gamma_C, sum);
+    sum = formed(Site::kdgState, s, times(s.gamma_C, sum));
     for (Index r = 0; r < n; ++r) sum = plus(sum, k_dk_end.row(r));
-    Matrix<Real> dg = plus(plus(times(s.q, dq), times(s.e, de)), -times(s.k, dk));
+    sum = formed(Site::kdgEnd, s, sum);
+    auto dg = formed(Site::kdgTerms, s,
+                     plus(plus(times(s.q, dq), times(s.e, de)), -times(s.k, dk)));
     for (Index r = n; r-- > 0;) {
       sum = plus(sum, dg.row(r));
       dg.row(r) = sum;
@@ -262,7 +333,7 @@ class ChunkForm : Elementwise<Arithmetic> {
       const auto least = Real(traits(c_.accumulator).min_exponent * 0.6931471805599453);
       dg = (s.g.array() < least).select(Real(0), dg);
     }
-    return dg;
+    return formed(Site::kdg, s, dg);
   }
 
   const Arithmetic& ar_;
@@ -282,8 +353,9 @@ struct ChunkRule {
   }
   template <class Arithmetic, class Real>
   HeadGradients<Real> backward(const Arithmetic& ar, const Head<Real>& x,
-                               const HeadCotangents<Real>& dy) const {
-    return chunk::ChunkForm<Arithmetic>(ar, x).backward(dy);
+                               const HeadCotangents<Real>& dy,
+                               HeadOutputs<Real>* y = nullptr) const {
+    return chunk::ChunkForm<Arithmetic>(ar, x).backward(dy, y);
   }
 };
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "reference/real.hpp"
+#include "reference/stages.hpp"
 
 namespace gdr2 {
 
@@ -22,6 +23,7 @@ struct Head {
   Matrix<Real> v, w;     // [T, V]
   Matrix<Real> S0;       // [K, V]
   Real scale{1};
+  std::vector<Name> keep{};  ///< stages that a chunk form records beside its results
 
   Eigen::Index T() const { return q.rows(); }
   Eigen::Index K() const { return q.cols(); }
@@ -32,6 +34,7 @@ template <class Real>
 struct HeadOutputs {
   Matrix<Real> o;   // [T, V]
   Matrix<Real> ST;  // [K, V]
+  std::vector<ChunkStages<Real>> stages{};  ///< by chunk; empty when nothing is kept
 };
 
 template <class Real>
@@ -45,6 +48,7 @@ struct HeadGradients {
   Matrix<Real> q, k, g, b;  // [T, K]
   Matrix<Real> v, w;        // [T, V]
   Matrix<Real> S0;          // [K, V]
+  std::vector<ChunkStages<Real>> stages{};
 };
 
 namespace token {

@@ -10,12 +10,16 @@
 
 namespace gdr2 {
 
-Values<double> emulate_forward(const Problem& problem, const Values<double>& inputs,
-                               const Contract& contract,
-                               RoundingMode mode = RoundingMode::kNearest, std::uint32_t seed = 0);
+/// Outputs, the gradients when problem.backward, and the asked stages.
+Values<double> emulate(const Problem& problem, const Values<double>& inputs,
+                       const Contract& contract, RoundingMode mode = RoundingMode::kNearest,
+                       std::uint32_t seed = 0, const std::vector<Name>& stages = {});
 
-Values<double> emulate_backward(const Problem& problem, const Values<double>& inputs,
-                                const Contract& contract,
-                                RoundingMode mode = RoundingMode::kNearest, std::uint32_t seed = 0);
+/// Stages of a problem without rounding, in double: the forward's, and with it the backward's.
+Values<double> exact_stages(const Problem& problem, const Values<double>& inputs,
+                            const std::vector<Name>& stages);
+
+/// Stages that the emulator of a contract knows: of a token loop only the states H and dH.
+std::vector<Name> emulated_stages(const Problem& problem, const Contract& contract);
 
 }  // namespace gdr2

@@ -214,7 +214,8 @@ std::string to_string(const Problem& p) {
 std::string_view to_string(Name name) {
   constexpr std::array<std::string_view, kNames> kText{
       "q",  "k",  "v",  "g",  "b",  "w",  "h0", "A_log", "dt_bias", "do",     "dht",
-      "o",  "ht", "dq", "dk", "dv", "dg", "db", "dw",    "dh0",     "dA_log", "ddt_bias"};
+      "o",  "ht", "dq", "dk", "dv", "dg", "db", "dw",    "dh0",     "dA_log", "ddt_bias",
+      "T",  "A",  "Aqk", "Y", "U", "H", "R", "dH",   "dR",      "P"};
   return kText[int(name)];
 }
 
@@ -236,6 +237,14 @@ Shape shape_of(const Problem& p, Name name) {
       return {p.N(), p.HV, p.K, p.V};
     case Name::A_log: case Name::dA_log:
       return {p.H};
+    case Name::T: case Name::A: case Name::Aqk:
+      return {chunk_count(p), p.H, kChunk, kChunk};
+    case Name::Y:
+      return {chunk_count(p), p.H, kChunk, p.K};
+    case Name::U: case Name::R: case Name::dR: case Name::P:
+      return {chunk_count(p), p.HV, kChunk, p.V};
+    case Name::H: case Name::dH:
+      return {chunk_count(p), p.HV, p.K, p.V};
     case Name::dt_bias: case Name::ddt_bias:
       break;
   }
@@ -250,7 +259,7 @@ DType dtype_of(const Problem& p, Name name) {
     case Name::A_log: case Name::dA_log: case Name::dt_bias: case Name::ddt_bias:
       return p.state_dtype();
     default:
-      return p.storage();
+      return is_stage(name) ? p.state_dtype() : p.storage();
   }
 }
 
@@ -275,6 +284,18 @@ std::vector<Name> gradient_names(const Problem& p) {
   if (p.h0) names.push_back(Name::dh0);
   if (p.gate != Gate::kLog) names.insert(names.end(), {Name::dA_log, Name::ddt_bias});
   return names;
+}
+
+bool is_stage(Name name) { return int(name) >= int(Name::T); }
+
+bool is_backward_stage(Name name) {
+  return name == Name::dH || name == Name::dR || name == Name::P;
+}
+
+std::int64_t chunk_count(const Problem& p) {
+  std::int64_t count = 0;
+  for (const auto& s : p.sequences()) count += (s.length() + kChunk - 1) / kChunk;
+  return count;
 }
 
 }  // namespace gdr2

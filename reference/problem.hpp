@@ -91,8 +91,9 @@ void validate(const Problem& problem);
 enum class Name {
   q, k, v, g, b, w, h0, A_log, dt_bias, do_, dht,          // inputs
   o, ht, dq, dk, dv, dg, db, dw, dh0, dA_log, ddt_bias,    // outputs
+  T, A, Aqk, Y, U, H, R, dH, dR, P,                        // stages, by chunk
 };
-inline constexpr int kNames = int(Name::ddt_bias) + 1;
+inline constexpr int kNames = int(Name::P) + 1;
 
 std::string_view to_string(Name name);
 std::optional<Name> find_name(std::string_view text);
@@ -103,6 +104,14 @@ DType dtype_of(const Problem& problem, Name name);
 std::vector<Name> input_names(const Problem& problem);     ///< that the problem gives, cotangents too
 std::vector<Name> output_names(const Problem& problem);    ///< o and, when wanted, ht
 std::vector<Name> gradient_names(const Problem& problem);  ///< empty without a backward
+
+/// Stages: intermediates of the chunk form that a kernel may export (docs/MATH.md 4 and 5), by chunk.
+/// Chunks of all sequences in order, each sequence starting a new one; rows past a tail are zero.
+///   H [chunks, HV, K, V] state entering a chunk     dH its cotangent leaving it
+///   T A Aqk [chunks, H, 64, 64]    Y [chunks, H, 64, K]    U R dR P [chunks, HV, 64, V]
+bool is_stage(Name name);
+bool is_backward_stage(Name name);  ///< dH, dR or P
+std::int64_t chunk_count(const Problem& problem);
 
 using Tensors = std::map<Name, Tensor>;
 

@@ -65,40 +65,74 @@ class Run {
   using Wide = typename Arithmetic::Wide;
 
  public:
-  Run(const Problem& p, const Values<Wide>& in, const Arithmetic& ar, const Rule& rule)
+  Run(const Problem& p, const Values<Wide>& in, const Arithmetic& ar, const Rule& rule,
+      const std::vector<Name>& stages)
       : p_(p), in_(in), ar_(ar), rule_(rule) {
+    for (auto name : stages) (is_backward_stage(name) ? adjoint_stages_ : stages_).push_back(name);
     using std::sqrt;
     scale_ = ar_.store(p.scale ? Wide(*p.scale) : Wide(Wide(1) / sqrt(Wide(p.K))));
   }
 
   Values<Real> forward() {
     allocate(output_names(p_));
+    allocate(stages_);
     each_head([&](std::int64_t n, Sequence s, std::int64_t hv) {
-      const auto y = rule_.forward(ar_, head(n, s, hv));
-      rows(out_[Name::o], s, p_.HV, hv, p_.V) = y.o;
-      if (p_.ht) put_state(Name::ht, n, hv, y.ST);
+      auto x = head(n, s, hv);
+      x.keep = stages_;
+      put_outputs(n, s, hv, rule_.forward(ar_, x));
     });
     return std::move(out_);
   }
 
   Values<Real> backward() {
     allocate(gradient_names(p_));
+    allocate(adjoint_stages_);
     each_head([&](std::int64_t n, Sequence s, std::int64_t hv) {
-      HeadCotangents<Real> dy{Matrix<Real>::Zero(s.length(), p_.V),
-                              Matrix<Real>::Zero(p_.K, p_.V)};
-      if (p_.has_do()) dy.o = gather(Name::do_, s, p_.HV, hv, p_.V);
-      if (p_.has_dht()) dy.ST = state(Name::dht, n, hv);
-      const auto x = head(n, s, hv);
-      auto d = rule_.backward(ar_, x, dy);
-      rows(out_[Name::dv], s, p_.HV, hv, p_.V) = d.v;
-      rows(out_[Name::dw], s, p_.HV, hv, p_.V) = d.w;
-      if (p_.h0) put_state(Name::dh0, n, hv, d.S0);
-      undo_options(s, hv / p_.group(), d);
+      auto x = head(n, s, hv);
+      x.keep = adjoint_stages_;
+      put_gradients(n, s, hv, rule_.backward(ar_, x, cotangents(n, s, hv)));
+    });
+    return std::move(out_);
+  }
+
+  /// Outputs and gradients in one pass, of a rule whose backward forms the outputs on its way.
+  Values<Real> both() {
+    for (const auto& names : {output_names(p_), gradient_names(p_), stages_, adjoint_stages_})
+      allocate(names);
+    each_head([&](std::int64_t n, Sequence s, std::int64_t hv) {
+      auto x = head(n, s, hv);
+      x.keep = stages_;
+      x.keep.insert(x.keep.end(), adjoint_stages_.begin(), adjoint_stages_.end());
+      HeadOutputs<Real> y;
+      auto d = rule_.backward(ar_, x, cotangents(n, s, hv), &y);
+      put_outputs(n, s, hv, y);
+      put_gradients(n, s, hv, std::move(d));
     });
     return std::move(out_);
   }
 
  private:
+  HeadCotangents<Real> cotangents(std::int64_t n, Sequence s, std::int64_t hv) const {
+    HeadCotangents<Real> dy{Matrix<Real>::Zero(s.length(), p_.V), Matrix<Real>::Zero(p_.K, p_.V)};
+    if (p_.has_do()) dy.o = gather(Name::do_, s, p_.HV, hv, p_.V);
+    if (p_.has_dht()) dy.ST = state(Name::dht, n, hv);
+    return dy;
+  }
+
+  void put_outputs(std::int64_t n, Sequence s, std::int64_t hv, const HeadOutputs<Real>& y) {
+    put_stages(n, hv, y.stages);
+    rows(out_[Name::o], s, p_.HV, hv, p_.V) = y.o;
+    if (p_.ht) put_state(Name::ht, n, hv, y.ST);
+  }
+
+  void put_gradients(std::int64_t n, Sequence s, std::int64_t hv, HeadGradients<Real> d) {
+    put_stages(n, hv, d.stages);
+    rows(out_[Name::dv], s, p_.HV, hv, p_.V) = d.v;
+    rows(out_[Name::dw], s, p_.HV, hv, p_.V) = d.w;
+    if (p_.h0) put_state(Name::dh0, n, hv, d.S0);
+    undo_options(s, hv / p_.group(), d);
+  }
+
   template <class Body>
   void each_head(const Body& body) const {
     const auto sequences = p_.sequences();
@@ -135,6 +169,21 @@ class Run {
       Eigen::Map<Matrix<Real>>(first, p_.K, p_.V) = S;
     else
       Eigen::Map<Matrix<Real>>(first, p_.V, p_.K) = S.transpose();
+  }
+
+  /// Stages of the chunks of sequence n; those of query/key heads come out alike in every value head.
+  void put_stages(std::int64_t n, std::int64_t hv, const std::vector<ChunkStages<Real>>& chunks) {
+    const auto sequences = p_.sequences();
+    std::int64_t chunk = 0;
+    for (std::int64_t m = 0; m < n; ++m) chunk += (sequences[m].length() + kChunk - 1) / kChunk;
+    for (const auto& stages : chunks) {
+      for (const auto& [name, x] : stages) {
+        const auto heads = shape_of(p_, name)[1];
+        const auto at = chunk * heads + (heads == p_.HV ? hv : hv / p_.group());
+        Eigen::Map<Matrix<Real>>(out_[name].data() + at * x.size(), x.rows(), x.cols()) = x;
+      }
+      ++chunk;
+    }
   }
 
   /// The gate of token row t in key head h, elementwise: body(c, GateValue).
@@ -211,25 +260,38 @@ class Run {
   const Arithmetic& ar_;
   const Rule& rule_;
   Real scale_;
+  std::vector<Name> stages_, adjoint_stages_;
   Values<Real> out_;
 };
 
 }  // namespace run_detail
 
-/// o and, when wanted, ht. `in` holds input_names(problem); throws Error naming a missing one.
+/// o and, when wanted, ht, and the asked stages of the forward. `in` holds input_names(problem);
+/// throws Error naming a missing one. A rule without chunks knows no stages but H and dH.
 template <class Arithmetic, class Rule>
 Values<typename Arithmetic::Real> run_forward(const Problem& problem,
                                               const Values<typename Arithmetic::Wide>& in,
-                                              const Arithmetic& ar, const Rule& rule) {
-  return run_detail::Run<Arithmetic, Rule>(problem, in, ar, rule).forward();
+                                              const Arithmetic& ar, const Rule& rule,
+                                              const std::vector<Name>& stages = {}) {
+  return run_detail::Run<Arithmetic, Rule>(problem, in, ar, rule, stages).forward();
 }
 
-/// The gradients of gradient_names(problem).
+/// The gradients of gradient_names(problem), and the asked stages of the backward.
 template <class Arithmetic, class Rule>
 Values<typename Arithmetic::Real> run_backward(const Problem& problem,
                                                const Values<typename Arithmetic::Wide>& in,
-                                               const Arithmetic& ar, const Rule& rule) {
-  return run_detail::Run<Arithmetic, Rule>(problem, in, ar, rule).backward();
+                                               const Arithmetic& ar, const Rule& rule,
+                                               const std::vector<Name>& stages = {}) {
+  return run_detail::Run<Arithmetic, Rule>(problem, in, ar, rule, stages).backward();
+}
+
+/// Outputs and gradients, and the asked stages of both.
+template <class Arithmetic, class Rule>
+Values<typename Arithmetic::Real> run_both(const Problem& problem,
+                                           const Values<typename Arithmetic::Wide>& in,
+                                           const Arithmetic& ar, const Rule& rule,
+                                           const std::vector<Name>& stages = {}) {
+  return run_detail::Run<Arithmetic, Rule>(problem, in, ar, rule, stages).both();
 }
 
 /// Outputs and gradients of the token recurrence in Real.

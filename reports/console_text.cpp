@@ -9,6 +9,8 @@
 #include <optional>
 #include <tuple>
 
+#include "reports/accuracy.hpp"
+
 namespace gdr2 {
 namespace {
 
@@ -23,14 +25,7 @@ std::string state_word(State state, Color color) {
   return fmt::format("\x1b[{}m{}\x1b[0m", code, word);
 }
 
-/// How many standard deviations, or why there is no such number.
-std::string z_text(double max_z, bool has_nan, bool all_finite) {
-  if (has_nan) return "NaN";
-  if (!all_finite) return "Inf";
-  return max_z < 1e4 ? fmt::format("{:.2f}", max_z) : fmt::format("{:.1e}", max_z);
-}
-
-std::string z_text(const ErrorStats& s) { return z_text(s.max_z, s.nan > 0, s.all_finite()); }
+std::string z_of(const ErrorStats& s) { return z_text(s.max_z, s.nan > 0, s.all_finite()); }
 
 /// The tensor to show for a case: not passed before passed, not finite before finite, then by z and
 /// by norm.
@@ -51,11 +46,14 @@ std::string tensor_header() {
 std::string tensor_row(const TensorVerdict& tensor, Color color) {
   const auto& s = tensor.stats;
   auto row = fmt::format("    {:<7}  {}  {:>7}  {:>6.2f}  {:>8.1e}  {:>8.1e}  {:>8.3g}",
-                         to_string(s.name), state_word(tensor.state, color), z_text(s), s.rms_z,
+                         tensor.leg == "local" ? fmt::format("{} *", to_string(s.name))
+                                               : std::string(to_string(s.name)),
+                         state_word(tensor.state, color), z_of(s), s.rms_z,
                          s.rel_norm, s.max_abs, s.max_ulp);
   if (!s.all_finite())
     row += fmt::format("  of {}: {} NaN, {} infinite, {} unlike a reference that is not finite",
                        s.count, s.nan, s.inf, s.missing);
+  if (tensor.leg == "local") row += "  * chunk by chunk";
   return row + "\n";
 }
 
@@ -79,10 +77,12 @@ struct Group {
 std::string error_table(const RunRecord& run) {
   std::map<std::pair<std::string, Name>, Group> groups;
   for (const auto& record : run.cases)
-    for (const auto& [s, state, reason] : record.verdict.tensors) {
+    for (const auto& tensor : record.verdict.tensors) {
+      const auto& s = tensor.stats;
+      if (is_stage(s.name) || tensor.leg != "global") continue;
       auto& group = groups[{record.dtype, s.name}];
       ++group.cases;
-      group.bad += state != State::kPassed;
+      group.bad += tensor.state != State::kPassed;
       group.has_nan |= s.nan > 0;
       group.all_finite &= s.all_finite();
       group.max_z = std::max(group.max_z, s.max_z);
@@ -102,20 +102,34 @@ std::string error_table(const RunRecord& run) {
   return text;
 }
 
-std::string state_counts(const RunRecord& run) {
-  std::string text;
-  for (auto state : {State::kPassed, State::kFailed, State::kMistrusted, State::kCrashed,
-                     State::kTimedOut, State::kSkipped}) {
-    const auto count =
-        std::ranges::count(run.cases, state, [](auto& c) { return c.verdict.state; });
-    if (count > 0)
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, to_string(state));
-  }
+/// The largest figure of each leg by dtype, as a part of what is allowed.
+std::string figure_table(const RunRecord& run) {
+  std::map<std::pair<std::string, std::string>, Figure> largest;
+  const auto part = [](const Figure& f) { return f.allowed > 0 ? f.value / f.allowed : 0; };
+  for (const auto& record : run.cases)
+    for (const auto& figure : record.verdict.figures) {
+      auto& kept = largest[{record.dtype, figure.leg}];
+      if (kept.leg.empty() || part(figure) > part(kept)) kept = figure;
+    }
+  if (largest.empty()) return "";
+  auto text = fmt::format("\nLargest figure by dtype and leg\n{:<5}  {:<10}  {:>8}  {:>8}  of\n", "dtype",
+                          "leg", "value", "allowed");
+  for (const auto& [key, f] : largest)
+    text += fmt::format("{:<5}  {:<10}  {:>8.3g}  {:>8.3g}  {}\n", key.first, key.second, f.value,
+                        f.allowed, f.what);
   return text;
 }
 
-bool is_bad(const CaseRecord& record) {
-  return record.verdict.state != State::kPassed && record.verdict.state != State::kSkipped;
+std::string diagnosis_text(const Diagnosis& d) {
+  std::string text = fmt::format("    where      {}\n", d.where);
+  if (!d.stage.empty()) text += fmt::format("    stage      {}\n", d.stage);
+  if (!d.site.empty())
+    text += fmt::format("    looks like {} (correlation {:.2f})\n", d.site, d.likeness);
+  if (d.variance.empty()) return text;
+  text += "    sigma^2    ";
+  for (const auto& [name, share] : d.variance)
+    text += fmt::format("{}{:.0f} % {}", &name == &d.variance.front().name ? "" : ", ", 100 * share, name);
+  return text + "\n";
 }
 
 }  // namespace
@@ -129,7 +143,7 @@ std::string table_row(const CaseRecord& record, Color color) {
   const auto* worst = worst_tensor(record.verdict);
   return fmt::format(fmt::runtime(kRow), state_word(record.verdict.state, color), record.kernel,
                      record.dtype, worst ? to_string(worst->stats.name) : "",
-                     worst ? z_text(worst->stats) : "",
+                     worst ? z_of(worst->stats) : "",
                      worst ? fmt::format("{:.1e}", worst->stats.rel_norm) : "",
                      fmt::format("{:.2f} s", record.seconds), record.line);
 }
@@ -141,9 +155,14 @@ std::string details(const CaseRecord& record, bool verbose, Color color) {
     text +=
         fmt::format("    {}{}{}\n", verdict.leg, verdict.leg.empty() ? "" : ": ", verdict.reason);
   if (is_bad(record)) text += fmt::format("    {}\n", record.repro);
+  if (!record.waiver.empty()) text += fmt::format("    waived: {}\n", record.waiver);
   if (!record.note.empty()) text += fmt::format("    {}\n", record.note);
   if (!record.contract.empty() && (is_bad(record) || verbose))
     text += fmt::format("    contract {}\n", record.contract);
+  if (verdict.diagnosis) text += diagnosis_text(*verdict.diagnosis);
+  if (verbose)
+    for (const auto& f : verdict.figures)
+      text += fmt::format("    {:<10} {:.3g} of {:.3g} allowed: {}\n", f.leg, f.value, f.allowed, f.what);
   std::string tensors;
   for (const auto& tensor : verdict.tensors) {
     const bool passed = tensor.state == State::kPassed;
@@ -157,7 +176,7 @@ std::string details(const CaseRecord& record, bool verbose, Color color) {
 }
 
 std::string summary(const RunRecord& run, Color color) {
-  auto text = error_table(run);
+  auto text = error_table(run) + figure_table(run);
   text += fmt::format("\n{} cases in {:.1f} s: {}\n", run.cases.size(), run.seconds,
                       run.cases.empty() ? "nothing ran" : state_counts(run));
   if (!run.complete)

@@ -17,6 +17,8 @@ class JsonField {
 
   /// A member; throws Error when this is not an object or has no such member.
   JsonField operator[](const std::string& key) const;
+  /// Whether this is an object with such a member.
+  bool has(const std::string& key) const { return value_.is_object() && value_.contains(key); }
   /// The elements; throws Error when this is not an array.
   std::vector<JsonField> elements() const;
   /// The members with their names; throws Error when this is not an object.

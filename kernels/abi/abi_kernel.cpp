@@ -21,6 +21,13 @@ const gdr2_kernel* checked(const gdr2_kernel* table, const std::string& name) {
   return table;
 }
 
+constexpr std::pair<gdr2_stage, Name> kStages[] = {
+    {GDR2_STAGE_H, Name::H},     {GDR2_STAGE_T, Name::T},   {GDR2_STAGE_A, Name::A},
+    {GDR2_STAGE_AQK, Name::Aqk}, {GDR2_STAGE_Y, Name::Y},   {GDR2_STAGE_U, Name::U},
+    {GDR2_STAGE_R, Name::R},     {GDR2_STAGE_DH, Name::dH}, {GDR2_STAGE_DR, Name::dR},
+    {GDR2_STAGE_P, Name::P}};
+static_assert(std::size(kStages) == GDR2_STAGE_COUNT);
+
 /// The tensor by name, mirrored; absent when the map does not hold it.
 gdr2_tensor mirrored(Mirror& mirror, const Tensors& tensors, Name name) {
   const auto found = tensors.find(name);
@@ -96,6 +103,17 @@ class AbiChunkKernel : public AbiKernel {
                                              : GDR2_PASS_FORWARD);
   }
 
+  /// Stages are fp32 in the C interface: too coarse for an fp64 kernel's.
+  std::vector<Name> do_exports(const Problem& problem) const override {
+    if (problem.state_dtype() != DType::kF32) return {};
+    const auto passes =
+        problem.backward ? GDR2_PASS_FORWARD | GDR2_PASS_BACKWARD : GDR2_PASS_FORWARD;
+    std::vector<Name> names;
+    for (const auto& [stage, name] : kStages)
+      if (query(problem, passes).stages >> stage & 1u) names.push_back(name);
+    return names;
+  }
+
   static gdr2_inputs inputs_of(Mirror& mirror, const Tensors& t) {
     const auto get = [&](Name name) { return mirrored(mirror, t, name); };
     return {get(Name::q), get(Name::k),  get(Name::v),     get(Name::g),      get(Name::b),
@@ -113,6 +131,7 @@ class AbiChunkKernel : public AbiKernel {
     gdr2_outputs out{};
     out.o = mirrored(mirror, t, Name::o);
     out.ht = mirrored(mirror, t, Name::ht);
+    for (const auto& [stage, name] : kStages) out.stage[stage] = mirrored(mirror, t, name);
     return out;
   }
 
@@ -147,6 +166,7 @@ class AbiChunkKernel : public AbiKernel {
     d.dh0 = mirrored(mirror, gradients, Name::dh0);
     d.dA_log = mirrored(mirror, gradients, Name::dA_log);
     d.ddt_bias = mirrored(mirror, gradients, Name::ddt_bias);
+    for (const auto& [stage, name] : kStages) d.stage[stage] = mirrored(mirror, gradients, name);
     const AbiProblem abi(problem, space());
     must(table().backward(abi.get(), &in, &dy, &d, &s.abi), "backward", s.abi.error);
     space().synchronize();

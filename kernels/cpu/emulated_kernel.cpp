@@ -22,16 +22,27 @@ class EmulatedKernel : public Kernel {
   }
 
   void do_forward(const Problem& problem, const Tensors& inputs, Tensors& outputs) const override {
-    fill(emulate_forward(problem, to_values<double>(inputs), contract(problem)), outputs);
+    auto forward = problem;
+    forward.backward = false;
+    fill(forward, inputs, outputs);
   }
 
   void do_backward(const Problem& problem, const Tensors& inputs,
                    Tensors& gradients) const override {
-    fill(emulate_backward(problem, to_values<double>(inputs), contract(problem)), gradients);
+    fill(problem, inputs, gradients);
   }
 
-  static void fill(const Values<double>& values, Tensors& tensors) {
-    for (auto& [name, tensor] : tensors) tensor.assign(values.at(name));
+  void fill(const Problem& problem, const Tensors& inputs, Tensors& results) const {
+    std::vector<Name> stages;
+    for (const auto& [name, tensor] : results)
+      if (is_stage(name)) stages.push_back(name);
+    const auto values = emulate(problem, to_values<double>(inputs), contract(problem),
+                                RoundingMode::kNearest, 0, stages);
+    for (auto& [name, tensor] : results) tensor.assign(values.at(name));
+  }
+
+  std::vector<Name> do_exports(const Problem& problem) const override {
+    return emulated_stages(problem, contract(problem));
   }
 
   Form form_;

@@ -1,97 +1,180 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "properties/judge/check.hpp"
 
-#include <cmath>
+#include <algorithm>
 
-#include "properties/judge/envelope.hpp"
+#include "properties/judge/cut.hpp"
+#include "properties/judge/diagnosis.hpp"
+#include "properties/judge/downgrades.hpp"
+#include "properties/judge/elements.hpp"
 #include "properties/judge/guarded.hpp"
+#include "properties/judge/screen.hpp"
+#include "properties/judge/statistics.hpp"
 #include "properties/judge/tolerances.hpp"
+#include "reference/emulate.hpp"
 #include "reference/error.hpp"
-#include "reference/rounding.hpp"
 
 namespace gdr2 {
 namespace {
 
-std::string describe(const Element& worst) {
-  return fmt::format("{}: value {:.9g} ({:a}), reference {:.9g} ({:a})", worst.where, worst.value,
-                     worst.value, worst.reference, worst.reference);
+/// What a kernel exports and the emulator of its contract knows.
+std::vector<Name> stages_to_ask(const Kernel& kernel, const Problem& problem,
+                                const Contract& contract) {
+  if (contract.accumulator == Format::kF64) return {};  // the truth of stages is in double
+  const auto known = emulated_stages(problem, contract);
+  auto stages = kernel.exports(problem);
+  std::erase_if(stages, [&](Name name) { return !wants(known, name); });
+  return stages;
 }
 
-/// EXACT on values: a number where the reference is one, the same infinity where it is not.
-bool judge_finite(TensorVerdict& tensor) {
-  const auto& s = tensor.stats;
-  if (s.all_finite()) return true;
-  tensor.state = State::kFailed;
-  tensor.reason = fmt::format("{}: {} NaN, {} infinite, {} not the expected infinity of {} elements; {}",
-                              to_string(s.name), s.nan, s.inf, s.missing, s.count,
-                              describe(s.worst.front()));
-  return false;
+std::vector<Name> stages_in(const Values<double>& values) {
+  std::vector<Name> stages;
+  for (const auto& [name, x] : values)
+    if (is_stage(name)) stages.push_back(name);
+  return stages;
 }
 
-/// GLOBAL: every element within `allowed` sigma of the reference.
-bool judge_global(TensorVerdict& tensor, double allowed) {
-  const auto& s = tensor.stats;
-  if (s.max_z <= allowed) return true;
-  tensor.state = State::kFailed;
-  tensor.reason = fmt::format("{}: {} is z = {:.3g} (sigma {:.3g}); allowed {:g}", to_string(s.name),
-                              describe(s.worst.front()), s.max_z, s.worst.front().sigma,
-                              allowed);
-  return false;
+Evidence gather(const Problem& problem, const Tensors& inputs, const Contract& contract,
+                Values<double> values, const EnvelopeSource& envelope_of) {
+  const auto stages = stages_in(values);
+  return {problem, contract, to_values<double>(inputs), std::move(values),
+          envelope_of(problem, inputs, contract, stages), {}};
 }
 
-/// A check that a zero result would pass has no power, unless zero is the answer: every true value
-/// is 0 in the stored dtype, or a subnormal of fp32 that a kernel may flush.
-bool has_power(const TensorVerdict& tensor, const std::vector<double>& reference,
-               const std::vector<double>& sigma, double allowed) {
-  const Format stored = format_of(tensor.stats.dtype);
-  bool zero_is_right = true;
-  for (std::size_t i = 0; i < reference.size(); ++i) {
-    const double y = std::fabs(reference[i]);
-    if (!(y <= allowed * sigma[i])) return true;
-    zero_is_right &= y < tolerance::kFlushed * 0x1p-126 || round_nearest(y, stored) == 0;
-  }
-  return zero_is_right;
-}
-
-/// The verdict of a tensor takes over the verdict of the case when it is the first to fail.
-void record(Verdict& verdict, TensorVerdict tensor, const char* leg) {
-  if (tensor.state != State::kPassed && verdict.state != State::kFailed &&
-      (verdict.state == State::kPassed || tensor.state == State::kFailed)) {
-    verdict.state = tensor.state;
-    verdict.leg = leg;
-    verdict.reason = tensor.reason;
-  }
-  verdict.tensors.push_back(std::move(tensor));
-}
-
-Verdict judge_values(const Problem& problem, const Envelope& envelope, const Contract& contract,
-                     const Tensors& results) {
-  const double allowed = tolerance::global_z(contract);
-  Verdict verdict;
-  for (const auto& [name, result] : results) {
-    const auto& y = envelope.reference.at(name);
-    const auto& sigma = envelope.sigma.at(name);
-    TensorVerdict tensor{
-        measure(problem, name, result.dtype(), result.to_doubles(), y, sigma)};
-    const char* leg = "exact";
-    if (judge_finite(tensor)) {
-      leg = "global";
-      if (judge_global(tensor, allowed) && !has_power(tensor, y, sigma, allowed)) {
-        tensor.state = State::kMistrusted;
-        tensor.reason = fmt::format("{}: an all-zero result would pass too", to_string(name));
+/// Elements that the kernel gives no value for take the reference's, unexplained: no leg counts them.
+void fill_unknown(Evidence& e) {
+  for (auto name : {Name::ht, Name::dh0}) {
+    const auto found = e.values.find(name);
+    if (found == e.values.end()) continue;
+    for (std::size_t i = 0; i < found->second.size(); ++i)
+      if (std::isnan(found->second[i])) {
+        found->second[i] = e.envelope.reference.at(name)[i];
+        e.envelope.sigma.at(name)[i] = 0;
       }
-    }
-    record(verdict, std::move(tensor), leg);
   }
-  return verdict;
 }
 
-Verdict run_and_judge(const Kernel& kernel, const Case& c) {
+bool has_long_sequence(const Problem& problem) {
+  return std::ranges::any_of(problem.sequences(), [](auto s) { return s.length() > kChunk; });
+}
+
+/// The judge at work on one case: whole problem, then chunks, then what both together tell.
+class Judge {
+ public:
+  Judge(const Problem& problem, const Tensors& inputs, const Contract& contract,
+        const Tensors& results, const CheckOptions& options)
+      : inputs_(inputs), results_(results), options_(options) {
+    auto values = to_values<double>(results);
+    whole_ = gather(problem, inputs, contract, std::move(values), options.envelope);
+  }
+
+  Verdict verdict() {
+    judge_elements(whole_, nullptr, verdict_);
+    if (verdict_.leg != "exact") {
+      if (options_.local) judge_chunks();
+      if (options_.statistics) judge_classes();
+      if (options_.contract) judge_contract();
+    }
+    if (options_.diagnosis && verdict_.state == State::kFailed) diagnose();
+    return std::move(verdict_);
+  }
+
+ private:
+  /// The sharper of the two for everything but the elements: error does not pile up in chunks.
+  Evidence& sharpest() { return cut_ ? local_ : whole_; }
+
+  void judge_chunks() {
+    const auto& p = whole_.problem;
+    if (!can_cut(p, results_) || !has_long_sequence(p)) return;
+    cut_ = cut(p, inputs_, results_,
+               chosen_chunks(p, inputs_, results_, tolerance::kLocalChunks));
+    try {
+      local_ = gather(cut_->problem, cut_->inputs, whole_.contract, cut_->results, make_envelope);
+    } catch (const EnvelopeOverflow& overflow) {
+      cut_.reset();
+      if (verdict_.state == State::kPassed)
+        verdict_.state = State::kMistrusted, verdict_.leg = "local", verdict_.reason = overflow.what();
+      return;
+    }
+    fill_unknown(local_);
+    judge_elements(local_, &*cut_, verdict_);
+  }
+
+  void judge_classes() {
+    auto& e = with_nearest();
+    for (auto& figure : judge_statistics(e)) take(std::move(figure));
+  }
+
+  void judge_contract() {
+    fits_ = fit_downgrades(with_nearest());
+    take(contract_figure(*fits_));
+  }
+
+  Evidence& with_nearest() {
+    auto& e = sharpest();
+    if (e.nearest.empty()) e.nearest = emulated_as_stored(e, e.contract);
+    return e;
+  }
+
+  void take(Figure figure) {
+    if (figure.what.empty()) return;
+    if (!figure.passes() && verdict_.state != State::kFailed) {
+      verdict_.state = State::kFailed;
+      verdict_.leg = figure.leg;
+      verdict_.reason = fmt::format("{}: {:.3g}, allowed {:.3g}", figure.what, figure.value, figure.allowed);
+    }
+    verdict_.figures.push_back(std::move(figure));
+  }
+
+  void diagnose() {
+    Diagnosis d;
+    if (const auto* first = first_to_break()) {
+      const auto name = first->stats.name;
+      const bool local = first->leg == "local";
+      const auto& e = local ? local_ : whole_;
+      d.where = where_beyond(e, name, tolerance::z_of(e.contract, name),
+                             local ? cut_->chunks : std::vector<Chunk>{});
+      if (is_stage(name)) d.stage = to_string(name);
+      if (verdict_.leg != "exact")
+        d.variance = variance_by_site(e, name, first->stats.worst.front().index);
+    }
+    if (verdict_.leg != "exact") {
+      if (!fits_) fits_ = fit_downgrades(with_nearest());
+      name_site(*fits_, d);
+    }
+    verdict_.diagnosis = std::move(d);
+  }
+
+  /// Of the tensors that failed the first to be formed: chunks before the whole, the forward from the
+  /// first chunk on, then the backward from the last chunk on.
+  const TensorVerdict* first_to_break() const {
+    const TensorVerdict* first = nullptr;
+    const auto key = [&](const TensorVerdict& t) {
+      const bool local = t.leg == "local", backward = order_of_forming(t.stats.name) > order_of_forming(Name::ht);
+      const auto sequence = local ? Places(local_.problem, t.stats.name)[t.stats.worst.front().index].sequence : 0;
+      const auto chunk = local ? cut_->chunks[sequence].index : 0;
+      return std::tuple(!local, backward, backward ? -chunk : chunk, order_of_forming(t.stats.name));
+    };
+    for (const auto& tensor : verdict_.tensors)
+      if (tensor.state == State::kFailed && (!first || key(tensor) < key(*first))) first = &tensor;
+    return first;
+  }
+
+  const Tensors &inputs_, &results_;
+  const CheckOptions& options_;
+  Evidence whole_, local_;
+  std::optional<Cut> cut_;
+  std::optional<std::vector<SiteFit>> fits_;
+  Verdict verdict_;
+};
+
+Verdict run_and_judge(const Kernel& kernel, const Case& c, const CheckOptions& options) {
   const auto inputs = make_inputs(c);
-  const auto run = run_guarded(kernel, c.problem, inputs);
   const auto contract = kernel.contract(c.problem);
-  const auto envelope = make_envelope(c.problem, inputs, contract);
-  auto verdict = judge_values(c.problem, envelope, contract, run.results);
+  const auto run =
+      run_guarded(kernel, c.problem, inputs, stages_to_ask(kernel, c.problem, contract));
+  auto verdict = Judge(c.problem, inputs, contract, run.results, options).verdict();
+  verdict.difficulty = difficulty_of(c.problem, inputs);
   if (run.fault && verdict.leg != "exact")
     verdict.state = State::kFailed, verdict.leg = "exact", verdict.reason = *run.fault;
   return verdict;
@@ -99,11 +182,11 @@ Verdict run_and_judge(const Kernel& kernel, const Case& c) {
 
 }  // namespace
 
-Verdict check(const Kernel& kernel, const Case& c) {
+Verdict check(const Kernel& kernel, const Case& c, const CheckOptions& options) {
   if (const auto reason = kernel.unsupported(c.problem))
     return {State::kSkipped, "", fmt::format("{}: {}", kernel.name(), *reason), {}};
   try {
-    return run_and_judge(kernel, c);
+    return run_and_judge(kernel, c, options);
   } catch (const EnvelopeOverflow& overflow) {
     return {State::kMistrusted, "global", overflow.what(), {}};
   } catch (const std::exception& error) {
@@ -111,9 +194,12 @@ Verdict check(const Kernel& kernel, const Case& c) {
   }
 }
 
-Verdict judge_results(const Case& c, const Contract& contract, const Tensors& results) {
-  const auto envelope = make_envelope(c.problem, make_inputs(c), contract);
-  return judge_values(c.problem, envelope, contract, results);
+Verdict judge_results(const Case& c, const Contract& contract, const Tensors& results,
+                      const CheckOptions& options) {
+  const auto inputs = make_inputs(c);
+  auto verdict = Judge(c.problem, inputs, contract, results, options).verdict();
+  verdict.difficulty = difficulty_of(c.problem, inputs);
+  return verdict;
 }
 
 }  // namespace gdr2

@@ -2,6 +2,10 @@
 #include "properties/judge/envelope.hpp"
 
 #include <cmath>
+#include <future>
+#include <numeric>
+#include <span>
+#include <thread>
 
 #include "properties/judge/tolerances.hpp"
 #include "reference/emulate.hpp"
@@ -14,19 +18,14 @@ namespace {
 
 using tolerance::kEnsemble;
 
-/// The token recurrence, in a precision that is exact for the contract's purposes.
-Values<double> truth(const Problem& problem, const Values<double>& in, const Contract& contract) {
-  if (contract.accumulator != Format::kF64) return reference<double>(problem, in);
-  return convert<double>(reference<Quad>(problem, convert<Quad>(in)));
-}
-
-Values<double> member(const Problem& problem, const Values<double>& in, const Contract& contract,
-                      int seed) {
-  const auto run = [&](auto emulate) {
-    return emulate(problem, in, contract, RoundingMode::kStochastic, seed);
-  };
-  auto values = run(emulate_forward);
-  if (problem.backward) values.merge(run(emulate_backward));
+/// The token recurrence, in a precision that is exact for the contract's purposes; stages by the chunk
+/// form in double.
+Values<double> truth(const Problem& problem, const Values<double>& in, const Contract& contract,
+                     const std::vector<Name>& stages) {
+  auto values = contract.accumulator != Format::kF64
+                    ? reference<double>(problem, in)
+                    : convert<double>(reference<Quad>(problem, convert<Quad>(in)));
+  if (!stages.empty()) values.merge(exact_stages(problem, in, stages));
   return values;
 }
 
@@ -36,14 +35,58 @@ struct Spread {
   std::vector<char> exact;
 };
 
-void accumulate(const std::vector<double>& y, const std::vector<double>& x, Spread& spread) {
+/// Returns the member's errors.
+std::vector<float> accumulate(const std::vector<double>& y, const std::vector<double>& x,
+                              Spread& spread) {
   spread.sum.resize(y.size(), 0.0);
   spread.exact.resize(y.size(), 1);
+  std::vector<float> errors(y.size());
   for (std::size_t i = 0; i < y.size(); ++i) {
     const double error = x[i] - y[i];
     spread.sum[i] += error * error;
     spread.exact[i] &= x[i] == y[i];
+    errors[i] = float(error);
   }
+  return errors;
+}
+
+/// take(make(n)) for every member, in their order; two at a time when a member is much work.
+template <class Make, class Take>
+void each_member(const Problem& p, const Make& make, const Take& take) {
+  constexpr double kMuch = 0x1p25;  // tokens times elements of a state: about a second
+  const double work = double(p.B * p.T) * double(p.HV * p.K * p.V);
+  const bool two = work >= kMuch && std::thread::hardware_concurrency() > 1;
+  for (int n = 0; n < kEnsemble; n += two ? 2 : 1) {
+    std::future<Values<double>> other;
+    if (two) other = std::async(std::launch::async, make, n + 1);
+    take(make(n));
+    if (two) take(other.get());
+  }
+}
+
+/// Elements whose errors are pooled: consecutive ones of `order`, `width` at a time.
+struct Pools {
+  std::vector<std::size_t> order;
+  std::size_t width;
+};
+
+/// Rows; of scores, [64, 64], blocks of 16 x 16, inside which all are formed alike. A vector [H] is no
+/// row: its elements belong to heads that may differ by any factor.
+Pools pools_of(const Problem& problem, Name name) {
+  constexpr std::size_t kBlock = 16, kRow = kChunk;
+  const auto shape = shape_of(problem, name);
+  Pools pools{std::vector<std::size_t>(element_count(shape)), 1};
+  std::iota(pools.order.begin(), pools.order.end(), 0);
+  if (shape.size() > 1) pools.width = std::max<std::int64_t>(1, shape.back());
+  if (name != Name::T && name != Name::A && name != Name::Aqk) return pools;
+  pools.width = kBlock * kBlock;
+  for (std::size_t i = 0; i < pools.order.size(); ++i) {
+    const auto matrix = i / (kRow * kRow), block = i / pools.width % (kRow / kBlock * kRow / kBlock);
+    const auto row = block / (kRow / kBlock) * kBlock + i % pools.width / kBlock;
+    const auto column = block % (kRow / kBlock) * kBlock + i % kBlock;
+    pools.order[i] = (matrix * kRow + row) * kRow + column;
+  }
+  return pools;
 }
 
 /// sigma^2 = (N s^2 + w r^2) / (N + w) + ulp^2 / 12 + flush^2, or 0 for an exact element.
@@ -52,15 +95,14 @@ std::vector<double> sigma_of(const Problem& problem, Name name, const Contract& 
   const Format stored = format_of(dtype_of(problem, name));
   const double flush =
       tolerance::kFlushed * rounding::exp2i(traits(contract.accumulator).min_exponent);
-  const auto shape = shape_of(problem, name);
-  // A vector [H] is no row: its elements belong to heads that may differ by any factor.
-  const auto row = std::size_t(shape.size() == 1 ? 1 : std::max<std::int64_t>(1, shape.back()));
+  const auto [order, width] = pools_of(problem, name);
   std::vector<double> sigma(y.size());
-  for (std::size_t begin = 0; begin < y.size(); begin += row) {
+  for (std::size_t begin = 0; begin < y.size(); begin += width) {
+    const auto pool = std::span(order).subspan(begin, width);
     double row_sum = 0;
-    for (std::size_t i = begin; i < begin + row; ++i) row_sum += spread.sum[i];
-    const double r2 = row_sum / double(row * kEnsemble);
-    for (std::size_t i = begin; i < begin + row; ++i) {
+    for (auto i : pool) row_sum += spread.sum[i];
+    const double r2 = row_sum / double(width * kEnsemble);
+    for (auto i : pool) {
       const bool held = round_nearest(y[i], stored) == y[i];
       if (row_sum == 0 && spread.exact[i] && held) continue;
       const double ulp_stored = std::isfinite(ulp(y[i], stored)) ? ulp(y[i], stored) : 0;
@@ -74,13 +116,17 @@ std::vector<double> sigma_of(const Problem& problem, Name name, const Contract& 
 
 }  // namespace
 
-Envelope make_envelope(const Problem& problem, const Tensors& inputs, const Contract& contract) {
+Envelope make_envelope(const Problem& problem, const Tensors& inputs, const Contract& contract,
+                       const std::vector<Name>& stages) {
   const auto in = to_values<double>(inputs);
-  Envelope envelope{truth(problem, in, contract), {}};
+  Envelope envelope{truth(problem, in, contract, stages), {}, {}};
   std::map<Name, Spread> spreads;
-  for (int n = 0; n < kEnsemble; ++n)
-    for (const auto& [name, x] : member(problem, in, contract, n + 1))
-      accumulate(envelope.reference.at(name), x, spreads[name]);
+  each_member(problem, [&](int n) { return emulate(problem, in, contract, RoundingMode::kStochastic, n + 1, stages); },
+              [&](const Values<double>& values) {
+                auto& errors = envelope.members.emplace_back();
+                for (const auto& [name, x] : values)
+                  errors[name] = accumulate(envelope.reference.at(name), x, spreads[name]);
+              });
   for (const auto& [name, y] : envelope.reference) {
     const auto& spread = spreads[name];
     for (std::size_t i = 0; i < y.size(); ++i)

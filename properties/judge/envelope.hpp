@@ -4,6 +4,7 @@
 // stochastic rounding at every site. It never looks at the kernel's results.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -18,11 +19,17 @@ namespace gdr2 {
 struct Envelope {
   Values<double> reference;  ///< y*, every output and gradient of the problem
   Values<double> sigma;      ///< one standard deviation; 0: the value must be exact
+  std::vector<Values<float>> members;  ///< errors of the ensemble's members, before any storing
 };
 
-/// Outputs, and gradients when problem.backward. Throws EnvelopeOverflow when the contract's own
-/// arithmetic overflows on these inputs where the reference is finite.
-Envelope make_envelope(const Problem& problem, const Tensors& inputs, const Contract& contract);
+/// Outputs, gradients when problem.backward, and the asked stages. Throws EnvelopeOverflow when the
+/// contract's own arithmetic overflows on these inputs where the reference is finite.
+Envelope make_envelope(const Problem& problem, const Tensors& inputs, const Contract& contract,
+                       const std::vector<Name>& stages = {});
+
+/// How a check comes by an envelope: make_envelope, or one kept from an earlier check of the case.
+using EnvelopeSource = std::function<Envelope(const Problem&, const Tensors& inputs, const Contract&,
+                                              const std::vector<Name>& stages)>;
 
 class EnvelopeOverflow : public std::runtime_error {
  public:

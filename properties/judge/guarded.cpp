@@ -56,11 +56,16 @@ Bytes snapshot(const Tensors& tensors) {
 }
 
 Tensors run_once(const Kernel& kernel, const Problem& problem, const Tensors& inputs,
-                 std::byte poison) {
-  auto results = poisoned(problem, output_names(problem), poison);
+                 std::byte poison, const std::vector<Name>& stages) {
+  std::vector<Name> of_forward, of_backward;
+  for (auto name : stages) (is_backward_stage(name) ? of_backward : of_forward).push_back(name);
+  // Stages are always NaN before: a second pattern has no second run to be compared with.
+  auto results = poisoned(problem, of_forward, kPoisons[0]);
+  results.merge(poisoned(problem, output_names(problem), poison));
   kernel.forward(problem, inputs, results);
   if (problem.backward) {
-    auto gradients = poisoned(problem, gradient_names(problem), poison);
+    auto gradients = poisoned(problem, of_backward, kPoisons[0]);
+    gradients.merge(poisoned(problem, gradient_names(problem), poison));
     kernel.backward(problem, inputs, gradients);
     results.merge(gradients);
   }
@@ -84,21 +89,25 @@ std::optional<std::string> compare_runs(const Problem& problem, const Tensors& a
 
 }  // namespace
 
-GuardedRun run_guarded(const Kernel& kernel, const Problem& problem, const Tensors& inputs) {
+GuardedRun run_guarded(const Kernel& kernel, const Problem& problem, const Tensors& inputs,
+                       const std::vector<Name>& stages) {
   const auto before = snapshot(inputs);
-  GuardedRun run{run_once(kernel, problem, inputs, kPoisons[0]), std::nullopt};
-  const auto second = run_once(kernel, problem, inputs, kPoisons[1]);
+  const auto first = run_once(kernel, problem, inputs, kPoisons[0], {});
+  const auto second = run_once(kernel, problem, inputs, kPoisons[1], stages);
+  GuardedRun run{first, std::nullopt};
+  for (auto name : stages) run.results[name] = second.at(name);
   for (const auto& [name, bytes] : before)
     if (bytes != *inputs.at(name).storage()) {
       run.fault = fmt::format("{}: the kernel wrote to an input", to_string(name));
       return run;
     }
-  for (const auto& [name, tensor] : run.results)
-    if (!guards_intact(tensor, kPoisons[0]) || !guards_intact(second.at(name), kPoisons[1])) {
+  for (const auto& [name, tensor] : second)
+    if (!guards_intact(tensor, is_stage(name) ? kPoisons[0] : kPoisons[1]) ||
+        (first.contains(name) && !guards_intact(first.at(name), kPoisons[0]))) {
       run.fault = fmt::format("{}: the kernel wrote outside the tensor", to_string(name));
       return run;
     }
-  run.fault = compare_runs(problem, run.results, second);
+  run.fault = compare_runs(problem, first, second);
   return run;
 }
 

@@ -12,11 +12,13 @@
 namespace gdr2 {
 
 struct GuardedRun {
-  Tensors results;                  ///< outputs and gradients of the first run
+  Tensors results;  ///< outputs and gradients of the first run, and stages of the second
   std::optional<std::string> fault; ///< what the kernel did to memory, in one sentence
 };
 
 /// Lets the kernel's exceptions through.
-GuardedRun run_guarded(const Kernel& kernel, const Problem& problem, const Tensors& inputs);
+/// The second run exports `stages`, so that results do not depend on whether they are exported.
+GuardedRun run_guarded(const Kernel& kernel, const Problem& problem, const Tensors& inputs,
+                       const std::vector<Name>& stages = {});
 
 }  // namespace gdr2

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "reference/contract.hpp"
+#include "reference/problem.hpp"
 
 namespace gdr2::tolerance {
 
@@ -31,8 +32,48 @@ inline constexpr double kGlobalZOfSums = 16;
 /// smallest normal number of that format.
 inline constexpr double kFlushed = 1;
 
+/// Where the error of sums may decide: contracts whose operands are as wide as sums, and of every
+/// contract the scores and their inverse, which hold direct sums beside products of rounded operands.
+inline bool sums_decide(const Contract& contract, Name name) {
+  const bool scores = name == Name::T || name == Name::A || name == Name::Aqk;
+  return scores || contract.operand == contract.accumulator;
+}
+
 inline double global_z(const Contract& contract) {
   return contract.operand == contract.accumulator ? kGlobalZOfSums : kGlobalZ;
 }
+
+inline double z_of(const Contract& contract, Name name) {
+  return sums_decide(contract, name) ? kGlobalZOfSums : kGlobalZ;
+}
+
+/// LOCAL: chunks of a case that are judged at most.
+inline constexpr std::int64_t kLocalChunks = 16;
+
+/// STATISTICS: rms z of a class over the emulator's may be 1 + margin + scatter, the scatter being so
+/// many standard deviations of the class's rms over the ensemble.
+inline constexpr double kRatioMargin = 0.05;
+inline constexpr double kRatioMarginOfSums = 1;
+inline constexpr double kRatioScatter = 4;
+
+/// The emulator's rms z counts as at least this. Where it is less, the envelope is wider than rounding
+/// to nearest explains (pooling with a row of larger errors, flushing) and a ratio says little.
+inline constexpr double kLeastRms = 0.5;
+
+/// Elements that a class must have to be judged: fewer are judged one by one.
+inline constexpr std::int64_t kLeastOfClass = 16;
+
+/// BIAS: |mean z| in standard deviations of the ensemble's means.
+inline constexpr double kBias = 8;
+
+/// CONTRACT: a downgrade is there when its coefficient passes half of the way from a right kernel's
+/// (0) to a downgraded one's (1), and so many standard deviations of a right kernel's.
+inline constexpr double kLeastCoefficient = 0.5;
+inline constexpr double kSure = 6;
+
+/// Diagnosis: correlation from which an error is said to look like a downgrade, and members of the
+/// ensembles that split sigma by site. They decide nothing.
+inline constexpr double kLeastLikeness = 0.5;
+inline constexpr int kSiteMembers = 4;
 
 }  // namespace gdr2::tolerance

@@ -130,6 +130,36 @@ TEST(Usage, OfLaws) {
   });
 }
 
+TEST(Usage, OfGradcheck) {
+  expect_refused({
+      {{"gradcheck", "T=x"}, "LINE: 'T=x': problem: T: 'x' is not a number"},
+      {{"gradcheck", "T=8", "--kernel", "none"}, "--kernel: kernel: 'none' is not known"},
+      {{"gradcheck", "--set", "none"}, "--set: set: 'none' is neither a file nor one of"},
+      {{"gradcheck", "T=8", "--law", "causality"}, "--law"},
+  });
+}
+
+TEST(Usage, OfPower) {
+  expect_refused({
+      {{"power", "T=x"}, "LINE: 'T=x': problem: T: 'x' is not a number"},
+      {{"power", "T=8", "--mutant", "none"}, "mutant: 'none' is not known"},
+      {{"power", "T=8", "--sample", "0"}, "--sample"},
+      {{"power", "T=8", "--least", "101"}, "--least"},
+      {{"power", "--merge", "none.json"}, "none.json: cannot read: No such file or directory"},
+      {{"power", "--library", "none.so", "T=8"}, "kernel library none.so: no such file"},
+  });
+}
+
+TEST(Usage, OfCalibrate) {
+  expect_refused({
+      {{"calibrate", "--cases", "0"}, "--cases"},
+      {{"calibrate", "--kernel", "none"}, "kernel: 'none' is not known"},
+      {{"calibrate", "--dtype", "int8", "--cases", "1"}, "--dtype: 'int8'"},
+      {{"calibrate", "--resume"}, "--resume: without --json there is nothing to resume"},
+      {{"calibrate", "--merge", "none.json"}, "none.json: cannot read: No such file or directory"},
+  });
+}
+
 TEST(Usage, OfJudge) {
   const TemporaryFolder folder;
   const auto garbage = write_file(folder.path("garbage.safetensors"), "garbage");

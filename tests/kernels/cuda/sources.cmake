@@ -4,6 +4,7 @@ set(GDR2_CUDA_TESTS
   chunk_index_test.cu
   decode_test.cu
   forward_test.cu
+  functions_test.cu
   gate_test.cu
   large_problem_test.cu
   memory_test.cu

@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Kernel libraries with one fault each, from the edits in properties/power/cuda_mutants.json.
+
+    cuda_mutants.py check                        every edit applies exactly once to the sources
+    cuda_mutants.py build BUILD OUT [NAME...]    OUT/<name>.so for each edit (or those named)
+    cuda_mutants.py hunt GDR2 OUT [NAME...]      holds each library against properties/power/cuda_cases.txt
+                                                 or --set, in a process of its own; OUT/power.json
+
+`build` takes compile commands and objects from BUILD, where gdr2_cuda_on_host_kernel has been built:
+the CUDA sources as plain C++. Only translation units that see the edited file are compiled again. With
+--target gdr2_cuda the objects are those of nvcc, which must have been compiled position-independent.
+"""
+import argparse
+import concurrent.futures
+import json
+import pathlib
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+LIST = ROOT / "properties/power/cuda_mutants.json"
+
+
+def mutants(names):
+    every = json.loads(LIST.read_text())["mutants"]
+    unknown = set(names) - {m["name"] for m in every}
+    if unknown:
+        sys.exit(f"cuda_mutants: no such mutant: {', '.join(sorted(unknown))}")
+    return [m for m in every if not names or m["name"] in names]
+
+
+def check(every):
+    """What is wrong with the list, in lines."""
+    seen = set()
+    for m in every:
+        if m["name"] in seen:
+            yield f"{m['name']}: named twice"
+        seen.add(m["name"])
+        count = (ROOT / m["file"]).read_text().count(m["old"])
+        if count != 1:
+            yield f"{m['name']}: its text stands {count} times in {m['file']}: {m['old']!r}"
+        if m["old"] == m["new"]:
+            yield f"{m['name']}: changes nothing"
+
+
+class Build:
+    def __init__(self, folder, target):
+        self.folder = folder.resolve()
+        commands = json.loads((self.folder / "compile_commands.json").read_text())
+        mark = f"CMakeFiles/{target}.dir/"
+        self.units = [c for c in commands if mark in c["command"]]
+        if not self.units:
+            sys.exit(f"cuda_mutants: {folder} has no target {target}")
+        self.deps = self.read_deps()
+
+    def object_of(self, unit):
+        words = shlex.split(unit["command"])
+        return words[words.index("-o") + 1]
+
+    def read_deps(self):
+        objects = [self.object_of(u) for u in self.units]
+        text = subprocess.run(["ninja", "-C", self.folder, "-t", "deps", *objects], check=True,
+                              capture_output=True, text=True).stdout
+        deps, current = {}, None
+        for line in text.splitlines():
+            if line.startswith(" "):
+                deps[current].add((self.folder / line.strip()).resolve())
+            elif ":" in line:
+                current = line.split(":")[0]
+                deps[current] = set()
+        return deps
+
+    def sees(self, unit, file):
+        path = (ROOT / file).resolve()
+        return path == pathlib.Path(unit["file"]).resolve() or path in self.deps[self.object_of(unit)]
+
+    def library(self, mutant, out):
+        """OUT/<name>.so; returns an error text, or nothing."""
+        with tempfile.TemporaryDirectory() as folder:
+            tree = pathlib.Path(folder)
+            shutil.copytree(ROOT / "kernels/cuda", tree / "kernels/cuda")
+            spoiled = tree / mutant["file"]
+            text = spoiled.read_text()
+            spoiled.write_text(text.replace(mutant["old"], mutant["new"]))
+            objects = []
+            for number, unit in enumerate(self.units):
+                if not self.sees(unit, mutant["file"]):
+                    objects.append(str(self.folder / self.object_of(unit)))
+                    continue
+                objects.append(str(tree / f"{number}.o"))
+                failed = self.compile(unit, tree, objects[-1])
+                if failed:
+                    return f"{mutant['name']}: {failed}"
+            link = ["c++", "-shared", "-o", str(out / (mutant["name"] + ".so")), *objects]
+            done = subprocess.run(link, capture_output=True, text=True)
+            return f"{mutant['name']}: {done.stderr}" if done.returncode else None
+
+    def compile(self, unit, tree, target):
+        words = shlex.split(unit["command"])
+        if words[0].endswith("ccache"):
+            words = words[1:]
+        words[words.index("-o") + 1] = target
+        source = words.index("-c") + 1
+        inside = pathlib.Path(unit["file"]).resolve()
+        if (ROOT / "kernels/cuda") in inside.parents:
+            words[source] = str(tree / inside.relative_to(ROOT))
+        words.insert(1, f"-I{tree}")
+        done = subprocess.run(words, cwd=unit["directory"], capture_output=True, text=True)
+        return done.stderr[-2000:] if done.returncode else None
+
+
+def hunt(mutant, gdr2, out, options):
+    """Leaves OUT/<name>.json, a report of gdr2 power; returns a line."""
+    library = f"{(out / mutant['name']).resolve()}.so" + (":decode" if mutant["name"].startswith("decode.") else "")
+    report = out / (mutant["name"] + ".json")
+    report.unlink(missing_ok=True)
+    words = [str(gdr2), "power", "--library", library, "--json", str(report)]
+    for name in options.set:
+        words += ["--set", name]
+    if options.right:
+        words += ["--right", str(options.right.resolve()) + library[library.index(".so") + 3:]]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=options.seconds)
+        end = f"ended with {done.returncode}" if done.returncode else "ran"
+    except subprocess.TimeoutExpired:
+        end = f"did not end in {options.seconds} s"
+    if report.exists():
+        study = json.loads(report.read_text())
+    else:  # the process is gone: that is a catch of its own kind
+        study = empty_study(gdr2, out, options)
+        study["power"]["mutants"] = [dict(leg="process", state="caught", line="", reason=f"the process {end}",
+                                          judged=0, differing=0, law="", law_line="", rules=[])]
+    record = study["power"]["mutants"][0]
+    record.update(name="cuda." + mutant["name"], kind=mutant["kind"], what=mutant["what"])
+    if record["state"] == "survived" and mutant.get("equivalent"):
+        record.update(state="equivalent", reason=mutant["equivalent"])
+    report.write_text(json.dumps(study, indent=1))
+    return f"{record['state']:<10} {mutant['name']:<34} {record['leg']:<8} {record['line']}"
+
+
+def empty_study(gdr2, out, options):
+    report = out / "empty.json"
+    subprocess.run([str(gdr2), "power", "--no-mutants", "T=1 K=2 V=2 pass=fwd", "--json", str(report)],
+                   capture_output=True, check=True)
+    study = json.loads(report.read_text())
+    report.unlink()
+    return study
+
+
+def hunt_all(options):
+    chosen = [m for m in mutants(options.names) if (options.out / (m["name"] + ".so")).exists()]
+    if not chosen:
+        sys.exit(f"cuda_mutants: no libraries in {options.out}")
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for line in pool.map(lambda m: hunt(m, options.build.resolve(), options.out, options), chosen):
+            print(line, flush=True)
+    words = [str(options.build.resolve()), "power", "--json", str(options.out / "power.json")]
+    for m in chosen:
+        words += ["--merge", str(options.out / (m["name"] + ".json"))]
+    sys.exit(subprocess.run(words).returncode)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["check", "build", "hunt"])
+    parser.add_argument("build", nargs="?", type=pathlib.Path)
+    parser.add_argument("out", nargs="?", type=pathlib.Path)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--target", default="gdr2_cuda_on_host")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--right", type=pathlib.Path, help="the library without a fault")
+    parser.add_argument("--set", action="append", default=[])
+    parser.add_argument("--seconds", type=int, default=600, help="of each hunt")
+    options = parser.parse_args()
+    wrong = list(check(mutants([])))
+    if wrong:
+        sys.exit("\n".join(wrong))
+    if options.what == "check":
+        print(f"{len(mutants([]))} edits, each applies once")
+        return
+    if not options.out:
+        sys.exit(f"cuda_mutants: {options.what} needs two places; --help says which")
+    if options.what == "hunt":
+        options.set = options.set or [str(ROOT / "properties/power/cuda_cases.txt")]
+        hunt_all(options)
+    options.out.mkdir(parents=True, exist_ok=True)
+    build = Build(options.build, options.target)
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for error in pool.map(lambda m: build.library(m, options.out.resolve()), mutants(options.names)):
+            if error:
+                failed += 1
+                print(error, file=sys.stderr)
+    print(f"{len(mutants(options.names)) - failed} libraries in {options.out}, {failed} failed")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+// Faults around a right kernel: sequences, heads, options, strides. What a wrapper, a launch grid or
+// an index computation gets wrong.
+#include <cmath>
+
+#include "properties/laws/law_run.hpp"
+#include "properties/power/spoil.hpp"
+
+namespace gdr2::power {
+namespace {
+
+using laws::changed;
+using laws::is_state;
+using Before = std::function<void(Problem&, Tensors&)>;
+using At = laws::Index;
+
+Fault before(const char* name, const char* kind, const char* what, Before change,
+             Pass pass = Pass::kBoth) {
+  return {.name = std::string("call.") + name,
+          .kind = kind,
+          .what = what,
+          .pass = pass,
+          .change = OnCall{std::move(change), {}}};
+}
+
+/// The tensor with element i taken from where(index).
+template <class Where>
+Tensor taken(const Tensor& x, const Where& where) {
+  const auto strides = dense_strides(x.shape());
+  return changed(x, [&](const At& index, double) {
+    const At from = where(index);
+    std::int64_t i = 0;
+    for (std::size_t d = 0; d < strides.size(); ++d) i += from[d] * strides[d];
+    return x.get(i);
+  });
+}
+
+void take(Tensors& tensors, std::initializer_list<Name> names,
+          const std::function<At(const Tensor&, At)>& where) {
+  for (auto name : names)
+    if (const auto found = tensors.find(name); found != tensors.end())
+      found->second = taken(found->second, [&](const At& i) { return where(found->second, i); });
+}
+
+/// Index along one axis replaced.
+std::function<At(const Tensor&, At)> along(std::size_t axis,
+                                           std::function<std::int64_t(std::int64_t, std::int64_t)> to) {
+  return [=](const Tensor& x, At i) {
+    i[axis] = to(i[axis], x.shape()[axis]);
+    return i;
+  };
+}
+
+constexpr auto kFirst = [](std::int64_t, std::int64_t) { return std::int64_t{0}; };
+constexpr auto kNext = [](std::int64_t i, std::int64_t n) { return (i + 1) % n; };
+constexpr auto kNotLast = [](std::int64_t i, std::int64_t n) { return i + 1 == n && n > 1 ? i - 1 : i; };
+
+void round_input(Tensors& in, Name name, Format format) {
+  if (const auto found = in.find(name); found != in.end())
+    found->second = changed(found->second, [=](const At&, double x) { return round_nearest(x, format); });
+}
+
+std::vector<Fault> of_sequences() {
+  constexpr const char* kPacked = "packed sequences";
+  constexpr const char* kState = "state lifecycle";
+  return {
+      before("boundary_late", kPacked, "each boundary of packed sequences a token late",
+             [](Problem& p, Tensors&) {
+               for (std::size_t n = 0; n + 1 < p.lens.size(); ++n)
+                 if (p.lens[n + 1] > 0) ++p.lens[n], --p.lens[n + 1];
+             }),
+      before("boundary_early", kPacked, "each boundary of packed sequences a token early",
+             [](Problem& p, Tensors&) {
+               for (std::size_t n = 0; n + 1 < p.lens.size(); ++n)
+                 if (p.lens[n] > 0) --p.lens[n], ++p.lens[n + 1];
+             }),
+      before("boundary_at_chunk", kPacked, "boundaries moved to multiples of 16",
+             [](Problem& p, Tensors&) {
+               std::int64_t carry = 0;
+               for (std::size_t n = 0; n + 1 < p.lens.size(); ++n) {
+                 const auto whole = (p.lens[n] + carry) / 16 * 16;
+                 carry = p.lens[n] + carry - whole;
+                 p.lens[n] = whole;
+               }
+               if (!p.lens.empty()) p.lens.back() += carry;
+             }),
+      before("lengths_reversed", kPacked, "lengths of packed sequences read backwards",
+             [](Problem& p, Tensors&) { std::reverse(p.lens.begin(), p.lens.end()); }),
+      before("h0_of_next", kState, "the state of another sequence",
+             [](Problem&, Tensors& in) { take(in, {Name::h0}, along(0, kNext)); }),
+      before("h0_of_first", kState, "the state of the first sequence for all",
+             [](Problem&, Tensors& in) { take(in, {Name::h0}, along(0, kFirst)); }),
+      before("h0_of_next_head", "head mapping", "the state of another head",
+             [](Problem&, Tensors& in) { take(in, {Name::h0}, along(1, kNext)); }),
+      before("dht_of_next", kState, "the state's cotangent of another sequence",
+             [](Problem&, Tensors& in) { take(in, {Name::dht}, along(0, kNext)); }, Pass::kBackward),
+      before("layout_ignored", "layout", "states read and written in the other layout",
+             [](Problem& p, Tensors&) {
+               p.layout = p.layout == StateLayout::kKV ? StateLayout::kVK : StateLayout::kKV;
+             }),
+      before("batch_stride_0", "strides", "every batch entry reads the keys of the first",
+             [](Problem&, Tensors& in) { take(in, {Name::k}, along(0, kFirst)); }),
+      before("last_batch_skipped", "index width", "the last batch entry is that before it",
+             [](Problem&, Tensors& in) {
+               take(in, {Name::q, Name::k, Name::v, Name::g, Name::b, Name::w}, along(0, kNotLast));
+             }),
+      before("tokens_wrap_128", "index width", "token offsets wrap at 128",
+             [](Problem&, Tensors& in) {
+               take(in, {Name::q, Name::k, Name::v}, along(1, [](std::int64_t t, std::int64_t) { return t % 128; }));
+             }),
+      before("gate_of_next_token", "causality", "each token sees the decay of the next",
+             [](Problem&, Tensors& in) {
+               take(in, {Name::g}, along(1, [](std::int64_t t, std::int64_t n) { return std::min(t + 1, n - 1); }));
+             }),
+      before("last_gate_not_read", "tail chunk", "the last token's decay is that of the one before",
+             [](Problem&, Tensors& in) { take(in, {Name::g}, along(1, kNotLast)); }),
+  };
+}
+
+/// Value heads in the order in which hv % H, not hv / group, finds the key head.
+void heads_by_remainder(const Problem& p, Tensors& in) {
+  take(in, {Name::v, Name::w, Name::do_}, along(2, [&](std::int64_t hv, std::int64_t) {
+         return hv % p.group() * p.H + hv / p.group();
+       }));
+  take(in, {Name::h0, Name::dht}, along(1, [&](std::int64_t hv, std::int64_t) {
+         return hv % p.group() * p.H + hv / p.group();
+       }));
+}
+
+Fault head_remainder() {
+  auto fault = before("head_mod", "head mapping", "value head hv reads key head hv mod H", {});
+  const auto back = [](const Answer& answer) {
+    const auto& p = answer.problem;
+    const auto home = [&](std::int64_t hv, std::int64_t) { return hv % p.H * p.group() + hv / p.H; };
+    take(answer.results, {Name::o, Name::dv, Name::dw}, along(2, home));
+    take(answer.results, {Name::ht, Name::dh0}, along(1, home));
+  };
+  fault.change = OnCall{[](Problem& p, Tensors& in) { heads_by_remainder(p, in); },
+                        [back](const Answer& answer) {
+                          Tensors moved = answer.results;
+                          const Answer on_copy{answer.problem, answer.inputs, answer.untouched, moved};
+                          back(on_copy);
+                          for (auto& [name, tensor] : answer.results)
+                            tensor.assign(moved.at(name).to_doubles());
+                        }};
+  return fault;
+}
+
+std::vector<Fault> of_heads() {
+  constexpr const char* kKind = "head mapping";
+  const auto heads = [](const char* name, const char* what, std::initializer_list<Name> names,
+                        auto to, Pass pass = Pass::kBoth) {
+    const std::vector<Name> list(names);
+    return before(name, kKind, what,
+                  [=](Problem&, Tensors& in) {
+                    for (auto n : list)
+                      take(in, {n}, along(n == Name::A_log || n == Name::dt_bias ? 0 : 2, to));
+                  },
+                  pass);
+  };
+  return {
+      head_remainder(),
+      heads("gate_of_head_0", "the decay of head 0 for all", {Name::g}, kFirst),
+      heads("parameters_of_head_0", "A_log of head 0 for all", {Name::A_log}, kFirst),
+      heads("dt_bias_of_head_0", "dt_bias of head 0 for all", {Name::dt_bias}, kFirst),
+      heads("b_of_head_0", "b of head 0 for all", {Name::b}, kFirst),
+      heads("w_of_head_0", "w of head 0 for all", {Name::w}, kFirst),
+      heads("k_of_next_head", "k of the next head", {Name::k}, kNext),
+      heads("v_of_next_head", "v of the next head", {Name::v}, kNext),
+      heads("w_of_next_head", "w of the next head", {Name::w}, kNext),
+      heads("do_of_head_0", "do of head 0 for all", {Name::do_}, kFirst, Pass::kBackward),
+      before("group_not_summed", kKind, "gradients of shared heads from one value head alone",
+             [](Problem& p, Tensors& in) {
+               const auto group = p.group();
+               for (auto name : {Name::do_, Name::dht})
+                 if (const auto found = in.find(name); found != in.end())
+                   found->second = changed(found->second, [&](const At& i, double x) {
+                     return i[is_state(name) ? 1 : 2] % group == 0 ? x : 0;
+                   });
+             },
+             Pass::kBackward),
+  };
+}
+
+/// q or k of the call over their norm with `eps` added to the sum of squares.
+void normalize(const Problem& p, Tensors& in, Name name, double eps) {
+  auto& x = in.at(name);
+  const auto values = x.to_doubles();
+  x = changed(x, [&, i = std::int64_t{0}](const At&, double value) mutable {
+    const auto row = i++ / p.K * p.K;
+    double sum = eps;
+    for (std::int64_t c = 0; c < p.K; ++c) sum += values[row + c] * values[row + c];
+    return value / std::sqrt(sum);
+  });
+}
+
+Fault norm(const char* name, const char* what, double eps_q, double eps_k) {
+  return before(name, "formula convention", what,
+                [=](Problem& p, Tensors& in) {
+                  if (!p.l2norm) return;
+                  p.l2norm = false;
+                  if (eps_q >= 0) normalize(p, in, Name::q, eps_q * (eps_q > 1e-5 ? double(p.K) : 1));
+                  if (eps_k >= 0) normalize(p, in, Name::k, eps_k * (eps_k > 1e-5 ? double(p.K) : 1));
+                },
+                Pass::kForward);
+}
+
+/// The gate in the kernel replaced by g = gate(A_log, x + dt_bias), forward only.
+Fault gate(const char* name, const char* kind, const char* what, Gate which,
+           std::function<double(const Problem&, double A_log, double x, double bias)> of) {
+  return before(name, kind, what,
+                [=](Problem& p, Tensors& in) {
+                  if (p.gate != which) return;
+                  const auto A = in.at(Name::A_log).to_doubles(), bias = in.at(Name::dt_bias).to_doubles();
+                  Tensor g(p.state_dtype(), in.at(Name::g).shape());
+                  g.assign(in.at(Name::g).to_doubles());
+                  in[Name::g] = changed(g, [&](const At& i, double x) {
+                    return of(p, A[i[2]], x, bias[i[2] * p.K + i[3]]);
+                  });
+                  p.gate = Gate::kLog;
+                  p.g_dtype = p.state_dtype();
+                },
+                Pass::kForward);
+}
+
+std::vector<Fault> of_options() {
+  constexpr const char* kConvention = "formula convention";
+  constexpr const char* kGrad = "gradient terms";
+  const auto flag = [](const char* name, const char* what, auto change, Pass pass = Pass::kBoth) {
+    return before(name, kConvention, what, [=](Problem& p, Tensors&) { change(p); }, pass);
+  };
+  const auto softplus = [](double x) { return x > 30 ? x : std::log1p(std::exp(x)); };
+  return {
+      flag("l2norm_ignored", "q and k not normalised", [](Problem& p) { p.l2norm = false; }),
+      flag("l2norm_no_backward", "gradients not taken back through the norm",
+           [](Problem& p) { p.l2norm = false; }, Pass::kBackward),
+      norm("l2norm_eps_on_mean", "the epsilon of the norm on the mean, not on the sum", 2e-5, 2e-5),
+      norm("l2norm_no_eps", "the norm without its epsilon", 0, 0),
+      norm("l2norm_of_q_alone", "k not normalised", kL2NormEpsilon, -1),
+      norm("l2norm_of_k_alone", "q not normalised", -1, kL2NormEpsilon),
+      flag("neg_eigval_ignored", "b not doubled", [](Problem& p) { p.neg_eigval = false; }),
+      flag("scale_ignored", "the given scale is not used", [](Problem& p) { p.scale.reset(); }),
+      flag("scale_of_V", "V^-1/2 for K^-1/2",
+           [](Problem& p) {
+             if (!p.scale) p.scale = 1 / std::sqrt(double(p.V));
+           }),
+      flag("lower_bound_ignored", "the lower bound is -5 whatever is given",
+           [](Problem& p) { p.lower_bound = -5; }),
+      flag("h0_ignored", "no initial state is read", [](Problem& p) { p.h0 = false; }, Pass::kForward),
+      before("g_bf16", "precision", "g read through bf16",
+             [](Problem&, Tensors& in) { round_input(in, Name::g, Format::kBF16); }),
+      before("h0_bf16", "precision", "h0 read through bf16",
+             [](Problem&, Tensors& in) { round_input(in, Name::h0, Format::kBF16); }),
+      before("h0_fp16", "precision", "h0 read through fp16",
+             [](Problem&, Tensors& in) { round_input(in, Name::h0, Format::kF16); }),
+      before("dht_bf16", "precision", "dht read through bf16",
+             [](Problem&, Tensors& in) { round_input(in, Name::dht, Format::kBF16); }, Pass::kBackward),
+      before("do_ignored", kGrad, "do is not read when dht is given",
+             [](Problem& p, Tensors& in) {
+               if (p.loss == Loss::kBoth) p.loss = Loss::kHt, in.erase(Name::do_);
+             },
+             Pass::kBackward),
+      before("dht_ignored", kGrad, "dht is not read when do is given",
+             [](Problem& p, Tensors& in) {
+               if (p.loss == Loss::kBoth) p.loss = Loss::kO, in.erase(Name::dht);
+             },
+             Pass::kBackward),
+      gate("softplus_no_linear", kConvention, "log(1 + exp(x)) in fp32 without its linear branch",
+           Gate::kSoftplus,
+           [](const Problem&, double A, double x, double bias) {
+             return double(-std::exp(float(A)) * std::log(1 + std::exp(float(x + bias))));
+           }),
+      gate("softplus_early_linear", kConvention, "softplus linear from 3 on", Gate::kSoftplus,
+           [=](const Problem&, double A, double x, double bias) {
+             return -std::exp(A) * (x + bias > 3 ? x + bias : softplus(x + bias));
+           }),
+      gate("softplus_no_bias", kConvention, "dt_bias not added", Gate::kSoftplus,
+           [=](const Problem&, double A, double x, double) { return -std::exp(A) * softplus(x); }),
+      gate("softplus_of_exp", kConvention, "A_log taken for A", Gate::kSoftplus,
+           [=](const Problem&, double A, double x, double bias) {
+             return -std::fabs(A) * softplus(x + bias);
+           }),
+      gate("lower_bound_no_A", kConvention, "sigmoid without exp(A_log)", Gate::kLowerBound,
+           [](const Problem& p, double, double x, double bias) {
+             return p.lower_bound / (1 + std::exp(-(x + bias)));
+           }),
+      gate("lower_bound_bias_unscaled", kConvention, "dt_bias not multiplied by exp(A_log)",
+           Gate::kLowerBound,
+           [](const Problem& p, double A, double x, double bias) {
+             return p.lower_bound / (1 + std::exp(-(std::exp(A) * x + bias)));
+           }),
+  };
+}
+
+/// The input read as if it were dense, from its first element on.
+void read_dense(Tensors& in, Name name, std::int64_t offset_by) {
+  auto& x = in.at(name);
+  if (x.is_dense() && offset_by == 0) return;
+  const auto width = std::int64_t(size_of(x.dtype()));
+  const auto last = std::int64_t(x.storage()->size()) / width - 1;
+  Tensor y(x.dtype(), x.shape());
+  for (std::int64_t i = 0; i < y.size(); ++i) {
+    const auto at = std::clamp<std::int64_t>(x.offset() + offset_by + i, 0, last);
+    y.set(i, load_element(x.storage()->data() + at * width, x.dtype()));
+  }
+  x = y;
+}
+
+std::vector<Fault> of_strides() {
+  const auto contiguous = [](const char* name, const char* what, Name tensor) {
+    return before(name, "strides", what,
+                  [=](Problem&, Tensors& in) { read_dense(in, tensor, 0); });
+  };
+  return {
+      contiguous("q_contiguous", "the strides of q taken as contiguous", Name::q),
+      contiguous("k_contiguous", "the strides of k taken as contiguous", Name::k),
+      contiguous("v_contiguous", "the strides of v taken as contiguous", Name::v),
+      contiguous("g_contiguous", "the strides of g taken as contiguous", Name::g),
+      before("k_off_by_one", "strides", "k read from one element further on",
+             [](Problem&, Tensors& in) { read_dense(in, Name::k, 1); }),
+  };
+}
+
+}  // namespace
+
+std::vector<Fault> call_faults() {
+  std::vector<Fault> all;
+  for (auto* part : {of_sequences, of_heads, of_options, of_strides})
+    for (auto& fault : part()) {
+      auto in_loop = fault;
+      all.push_back(std::move(fault));
+      const auto& name = in_loop.name;
+      if (name != "call.h0_of_next" && name != "call.h0_of_first" && name != "call.boundary_late" &&
+          name != "call.head_mod" && name != "call.layout_ignored")
+        continue;
+      in_loop.name = "decode." + name;
+      in_loop.form = Form::kToken;
+      all.push_back(std::move(in_loop));
+    }
+  return all;
+}
+
+}  // namespace gdr2::power
