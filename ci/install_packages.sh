@@ -13,7 +13,7 @@ is_installed() {
 }
 
 if ! command -v apt-get >/dev/null; then
-  echo "install_packages: no apt-get here; see that these are installed: ${tools[*]#*:} ${libraries[*]} python3-jsonschema"
+  echo "install_packages: no apt-get here; see that these are installed: ${tools[*]#*:} ${libraries[*]} python3-jsonschema python3-numpy"
   exit 0
 fi
 
@@ -25,6 +25,8 @@ for library in "${libraries[@]}"; do
   is_installed "$library" || missing+=("$library")
 done
 python3 -c 'import jsonschema' 2>/dev/null || missing+=(python3-jsonschema)
+# Any interpreter will do: the test that needs numpy looks for one.
+python3 -c 'import numpy' 2>/dev/null || /usr/bin/python3 -c 'import numpy' 2>/dev/null || missing+=(python3-numpy)
 if [ ${#missing[@]} -eq 0 ]; then
   echo "install_packages: nothing is missing"
   exit 0
