@@ -8,7 +8,7 @@ set -euo pipefail
 cd "${1:-$(dirname "$0")/..}"
 
 # The plain types of reference: what a kernel or a report may know of it.
-plain='reference/(contract|error|error_stats|format|problem|tensor|verdict)\.hpp'
+plain='reference/(contract|difficulty|error|error_profile|error_stats|format|problem|tensor|verdict)\.hpp'
 
 # Folder, then what its files may include; the first row whose folder holds a file decides. Folders
 # that are not named (tests, benchmarks) may include anything.

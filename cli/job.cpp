@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cli/interrupt.hpp"
+#include "properties/judge/check.hpp"
 
 namespace gdr2 {
 namespace {
@@ -16,6 +17,8 @@ constexpr auto kSignalPoll = std::chrono::milliseconds(50);
 Verdict judge_or_crash(const Job& job) {
   try {
     return job.judge();
+  } catch (const KernelFault& fault) {
+    return verdict_of(fault);
   } catch (const std::exception& error) {
     return {.state = State::kCrashed, .reason = error.what()};
   } catch (...) {
@@ -33,8 +36,11 @@ CaseRecord run_job(const Job& job) {
 
 }  // namespace
 
-Crew::Crew(const std::vector<Job>& jobs, int threads, Started started)
-    : jobs_(jobs), started_(std::move(started)), records_(jobs.size()) {
+Crew::Crew(const std::vector<Job>& jobs, int threads, Started started, Finished finished)
+    : jobs_(jobs),
+      started_(std::move(started)),
+      finished_(std::move(finished)),
+      records_(jobs.size()) {
   for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
 }
 
@@ -54,6 +60,7 @@ void Crew::work() {
     started_(jobs_[index].record);
     lock.unlock();
     auto record = run_job(jobs_[index]);
+    finished_(record);
     lock.lock();
     records_[index] = std::move(record);
     done_.notify_all();

@@ -23,10 +23,12 @@ struct Job {
 class Crew {
  public:
   using Started = std::function<void(const CaseRecord&)>;
+  using Finished = std::function<void(CaseRecord&)>;
 
   /// Starts `threads` threads on the jobs, which must outlive the crew. `started` is called from
-  /// them, one call at a time, before a job runs.
-  Crew(const std::vector<Job>& jobs, int threads, Started started);
+  /// them, one call at a time, before a job runs; `finished`, from any of them at any time, with the
+  /// record of a job that ran, which it may still change.
+  Crew(const std::vector<Job>& jobs, int threads, Started started, Finished finished = [](auto&) {});
   /// Starts no further job and waits for those that run.
   ~Crew();
 
@@ -39,6 +41,7 @@ class Crew {
 
   const std::vector<Job>& jobs_;
   Started started_;
+  Finished finished_;
   std::mutex mutex_;  ///< of all below
   std::condition_variable done_;
   std::vector<std::optional<CaseRecord>> records_;

@@ -11,7 +11,7 @@ namespace gdr2 {
 namespace {
 
 constexpr std::size_t kWorst = 3;
-
+constexpr double kLeastRow = 0x1p-10;  ///< of the tensor's rms: a row below is near zero as a whole
 
 std::vector<const char*> axes_of(const Problem& p, Name name) {
   switch (shape_of(p, name).size()) {
@@ -60,6 +60,23 @@ void fill_z(ErrorStats& stats, std::vector<double>& z) {
   stats.z999 = quantile(z, 0.999);
 }
 
+double rms_of_finite(std::span<const double> row) {
+  double sum = 0;
+  for (const double x : row)
+    if (std::isfinite(x)) sum += x * x;
+  return row.empty() ? 0 : std::sqrt(sum / double(row.size()));
+}
+
+Window window_around(std::int64_t index, std::int64_t row, std::span<const double> value,
+                     std::span<const double> reference, std::span<const double> sigma) {
+  const auto begin = std::max(index - kNeighbours, index / row * row);
+  const auto end = std::min(index + kNeighbours + 1, (index / row + 1) * row);
+  const auto cut = [&](std::span<const double> x) {
+    return std::vector(x.begin() + begin, x.begin() + end);
+  };
+  return {begin, cut(value), cut(reference), cut(sigma)};
+}
+
 }  // namespace
 
 std::string element_name(const Problem& problem, Name name, std::int64_t index) {
@@ -79,33 +96,43 @@ ErrorStats measure(const Problem& problem, Name name, DType dtype, std::span<con
   if (value.size() != reference.size() || (!sigma.empty() && sigma.size() != reference.size()))
     fail("{}: {} values for {} reference elements", to_string(name), value.size(), reference.size());
   const Format format = format_of(dtype);
-  double error_sum = 0, reference_sum = 0;
+  const std::int64_t row = stats.shape.back();
+  double error_sum = 0, reference_sum = 0, row_ulp = 0;
   std::vector<double> z;
   z.reserve(sigma.size());
   WorstList worst;
+  Profiler profiler(problem, name);
+  const double least_rms = kLeastRow * rms_of_finite(reference);
+  const auto not_finite = [&](std::int64_t i, std::int64_t& counter) {
+    ++counter;
+    worst.offer(HUGE_VAL, i);
+    if (!sigma.empty()) profiler.add(i, 0, 0, HUGE_VAL);
+  };
   for (std::int64_t i = 0; i < stats.count; ++i) {
+    if (i % row == 0)
+      row_ulp = ulp(std::max(rms_of_finite(reference.subspan(i, row)), least_rms), format);
     const double x = value[i], y = reference[i];
     const double rounded = round_nearest(y, format);
     if (!std::isfinite(rounded)) {
       const bool same = std::isnan(rounded) ? std::isnan(x) : x == rounded;
-      if (!same) ++stats.missing, worst.offer(HUGE_VAL, i);
+      if (!same) not_finite(i, stats.missing);
       continue;
     }
     if (!std::isfinite(x)) {
-      ++(std::isnan(x) ? stats.nan : stats.inf);
-      worst.offer(HUGE_VAL, i);
+      not_finite(i, std::isnan(x) ? stats.nan : stats.inf);
       continue;
     }
     const double error = std::fabs(x - y);
     error_sum += error * error;
     reference_sum += y * y;
     stats.max_abs = std::max(stats.max_abs, error);
-    stats.max_ulp = std::max(stats.max_ulp, error / ulp(y, format));
+    stats.max_ulp = std::max(stats.max_ulp, error / std::max(ulp(y, format), row_ulp));
     if (sigma.empty()) {
       worst.offer(error, i);
     } else {
       z.push_back(error == 0 ? 0 : error / sigma[i]);
       worst.offer(z.back(), i);
+      profiler.add(i, error, y, z.back());
     }
   }
   stats.reference_rms = stats.count ? std::sqrt(reference_sum / double(stats.count)) : 0;
@@ -114,6 +141,9 @@ ErrorStats measure(const Problem& problem, Name name, DType dtype, std::span<con
   for (const auto& [key, i] : worst.entries())
     stats.worst.push_back({i, element_name(problem, name, i), value[i], reference[i],
                            sigma.empty() ? 0 : sigma[i], sigma.empty() ? 0 : key});
+  if (sigma.empty() || stats.worst.empty()) return stats;
+  stats.window = window_around(stats.worst.front().index, row, value, reference, sigma);
+  stats.profile = profiler.finish();
   return stats;
 }
 

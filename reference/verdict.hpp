@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "reference/difficulty.hpp"
 #include "reference/error_stats.hpp"
 
 namespace gdr2 {
@@ -64,6 +65,7 @@ struct Verdict {
   std::vector<TensorVerdict> tensors;
   std::vector<Figure> figures;  ///< of each leg that ran, in their order
   std::optional<Diagnosis> diagnosis;
+  Difficulty difficulty;  ///< of the inputs; {0, 1} when they were not made
 };
 
 }  // namespace gdr2

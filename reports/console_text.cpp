@@ -9,6 +9,8 @@
 #include <optional>
 #include <tuple>
 
+#include "reports/accuracy.hpp"
+
 namespace gdr2 {
 namespace {
 
@@ -23,14 +25,7 @@ std::string state_word(State state, Color color) {
   return fmt::format("\x1b[{}m{}\x1b[0m", code, word);
 }
 
-/// How many standard deviations, or why there is no such number.
-std::string z_text(double max_z, bool has_nan, bool all_finite) {
-  if (has_nan) return "NaN";
-  if (!all_finite) return "Inf";
-  return max_z < 1e4 ? fmt::format("{:.2f}", max_z) : fmt::format("{:.1e}", max_z);
-}
-
-std::string z_text(const ErrorStats& s) { return z_text(s.max_z, s.nan > 0, s.all_finite()); }
+std::string z_of(const ErrorStats& s) { return z_text(s.max_z, s.nan > 0, s.all_finite()); }
 
 /// The tensor to show for a case: not passed before passed, not finite before finite, then by z and
 /// by norm.
@@ -53,7 +48,7 @@ std::string tensor_row(const TensorVerdict& tensor, Color color) {
   auto row = fmt::format("    {:<7}  {}  {:>7}  {:>6.2f}  {:>8.1e}  {:>8.1e}  {:>8.3g}",
                          tensor.leg == "local" ? fmt::format("{} *", to_string(s.name))
                                                : std::string(to_string(s.name)),
-                         state_word(tensor.state, color), z_text(s), s.rms_z,
+                         state_word(tensor.state, color), z_of(s), s.rms_z,
                          s.rel_norm, s.max_abs, s.max_ulp);
   if (!s.all_finite())
     row += fmt::format("  of {}: {} NaN, {} infinite, {} unlike a reference that is not finite",
@@ -137,22 +132,6 @@ std::string diagnosis_text(const Diagnosis& d) {
   return text + "\n";
 }
 
-std::string state_counts(const RunRecord& run) {
-  std::string text;
-  for (auto state : {State::kPassed, State::kFailed, State::kMistrusted, State::kCrashed,
-                     State::kTimedOut, State::kSkipped}) {
-    const auto count =
-        std::ranges::count(run.cases, state, [](auto& c) { return c.verdict.state; });
-    if (count > 0)
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, to_string(state));
-  }
-  return text;
-}
-
-bool is_bad(const CaseRecord& record) {
-  return record.verdict.state != State::kPassed && record.verdict.state != State::kSkipped;
-}
-
 }  // namespace
 
 std::string table_header() {
@@ -164,7 +143,7 @@ std::string table_row(const CaseRecord& record, Color color) {
   const auto* worst = worst_tensor(record.verdict);
   return fmt::format(fmt::runtime(kRow), state_word(record.verdict.state, color), record.kernel,
                      record.dtype, worst ? to_string(worst->stats.name) : "",
-                     worst ? z_text(worst->stats) : "",
+                     worst ? z_of(worst->stats) : "",
                      worst ? fmt::format("{:.1e}", worst->stats.rel_norm) : "",
                      fmt::format("{:.2f} s", record.seconds), record.line);
 }
@@ -176,6 +155,7 @@ std::string details(const CaseRecord& record, bool verbose, Color color) {
     text +=
         fmt::format("    {}{}{}\n", verdict.leg, verdict.leg.empty() ? "" : ": ", verdict.reason);
   if (is_bad(record)) text += fmt::format("    {}\n", record.repro);
+  if (!record.waiver.empty()) text += fmt::format("    waived: {}\n", record.waiver);
   if (!record.note.empty()) text += fmt::format("    {}\n", record.note);
   if (!record.contract.empty() && (is_bad(record) || verbose))
     text += fmt::format("    contract {}\n", record.contract);

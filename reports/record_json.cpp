@@ -22,11 +22,31 @@ Json to_json(const Element& e) {
           {"sigma", number(e.sigma)}, {"z", number(e.z)}};
 }
 
+Json numbers(const std::vector<double>& values) {
+  auto array = Json::array();
+  for (const double value : values) array.push_back(number(value));
+  return array;
+}
+
+Json to_json(const Window& window) {
+  return {{"first", window.first},
+          {"value", numbers(window.value)},
+          {"reference", numbers(window.reference)},
+          {"sigma", numbers(window.sigma)}};
+}
+
+Json to_json(const ErrorMap& map) {
+  return {{"rows", map.rows},           {"columns", map.columns},
+          {"row_count", map.row_count}, {"column_count", map.column_count},
+          {"height", map.height},       {"width", map.width},
+          {"rms_z", numbers(map.rms_z)}, {"max_z", numbers(map.max_z)}};
+}
+
 Json to_json(const TensorVerdict& tensor) {
   const auto& s = tensor.stats;
   auto worst = Json::array();
   for (const auto& element : s.worst) worst.push_back(to_json(element));
-  return {{"name", to_string(s.name)},
+  Json json{{"name", to_string(s.name)},
           {"dtype", to_string(s.dtype)},
           {"shape", s.shape},
           {"state", to_string(tensor.state)},
@@ -50,7 +70,14 @@ Json to_json(const TensorVerdict& tensor) {
           {"z99", number(s.z99)},
           {"z999", number(s.z999)},
           {"reference_rms", number(s.reference_rms)},
-          {"worst", std::move(worst)}};
+          {"worst", std::move(worst)},
+          {"histogram", s.profile.histogram},
+          {"growth_z", numbers(s.profile.growth_z)},
+          {"growth_rel", numbers(s.profile.growth_rel)},
+          {"batches", numbers(s.profile.batches)}};
+  if (!s.window.empty()) json["window"] = to_json(s.window);
+  for (const auto& map : s.profile.maps) json["maps"].push_back(to_json(map));
+  return json;
 }
 
 Json to_json(const Figure& f) {
@@ -75,6 +102,9 @@ Json to_json(const Verdict& verdict) {
   Json json{{"state", to_string(verdict.state)},
             {"leg", verdict.leg},
             {"reason", verdict.reason},
+            {"difficulty",
+             {{"decay_span", number(verdict.difficulty.decay_span)},
+              {"condition", number(verdict.difficulty.condition)}}},
             {"figures", std::move(figures)},
             {"tensors", std::move(tensors)}};
   if (verdict.diagnosis) json["diagnosis"] = to_json(*verdict.diagnosis);
@@ -108,6 +138,43 @@ Element element_from(const JsonField& field) {
           .z = field["z"].number()};
 }
 
+std::vector<double> numbers_from(const JsonField& field) {
+  std::vector<double> values;
+  for (const auto& element : field.elements()) values.push_back(element.number());
+  return values;
+}
+
+Window window_from(const JsonField& field) {
+  return {.first = field["first"].integer(),
+          .value = numbers_from(field["value"]),
+          .reference = numbers_from(field["reference"]),
+          .sigma = numbers_from(field["sigma"])};
+}
+
+ErrorMap map_from(const JsonField& field) {
+  return {.rows = field["rows"].text(),
+          .columns = field["columns"].text(),
+          .row_count = field["row_count"].integer(),
+          .column_count = field["column_count"].integer(),
+          .height = field["height"].integer(),
+          .width = field["width"].integer(),
+          .rms_z = numbers_from(field["rms_z"]),
+          .max_z = numbers_from(field["max_z"])};
+}
+
+/// What the reports of schema 1 do not have.
+void read_profile(const JsonField& field, ErrorStats& s) {
+  if (!field.has("histogram")) return;
+  for (const auto& count : field["histogram"].elements())
+    s.profile.histogram.push_back(count.integer());
+  s.profile.growth_z = numbers_from(field["growth_z"]);
+  s.profile.growth_rel = numbers_from(field["growth_rel"]);
+  s.profile.batches = numbers_from(field["batches"]);
+  if (field.has("window")) s.window = window_from(field["window"]);
+  if (!field.has("maps")) return;
+  for (const auto& map : field["maps"].elements()) s.profile.maps.push_back(map_from(map));
+}
+
 TensorVerdict tensor_from(const JsonField& field) {
   TensorVerdict tensor;
   auto& s = tensor.stats;
@@ -137,6 +204,7 @@ TensorVerdict tensor_from(const JsonField& field) {
   s.z999 = field["z999"].number();
   s.reference_rms = field["reference_rms"].number();
   for (const auto& element : field["worst"].elements()) s.worst.push_back(element_from(element));
+  read_profile(field, s);
   return tensor;
 }
 
@@ -156,6 +224,9 @@ Verdict verdict_from(const JsonField& field) {
                   .leg = field["leg"].text(),
                   .reason = field["reason"].text(),
                   .tensors = {}};
+  if (field.has("difficulty"))
+    verdict.difficulty = {.decay_span = field["difficulty"]["decay_span"].number(),
+                          .condition = field["difficulty"]["condition"].number()};
   for (const auto& tensor : field["tensors"].elements())
     verdict.tensors.push_back(tensor_from(tensor));
   if (field.has("figures"))
@@ -177,26 +248,30 @@ Json head_to_json(const RunRecord& run) {
           {"started", run.started},
           {"environment", run.environment},
           {"seeds", run.seeds},
+          {"plan", run.plan},
+          {"shard", {{"index", run.shard.index}, {"count", run.shard.count}}},
           {"planned", run.planned},
           {"complete", run.complete},
           {"seconds", number(run.seconds)}};
 }
 
 Json case_to_json(const CaseRecord& record) {
-  return {{"kernel", record.kernel},
+  return {{"index", record.index},
+          {"kernel", record.kernel},
           {"line", record.line},
           {"dtype", record.dtype},
           {"contract", record.contract},
           {"repro", record.repro},
+          {"waiver", record.waiver},
           {"note", record.note},
           {"seconds", number(record.seconds)},
           {"verdict", to_json(record.verdict)}};
 }
 
 RunRecord head_from_json(const JsonField& field) {
-  if (const auto schema = field["schema"].integer(); schema != kReportSchema)
-    field["schema"].reject(
-        fmt::format("{} is not the schema that this binary reads, {}", schema, kReportSchema));
+  if (const auto schema = field["schema"].integer(); schema < 1 || schema > kReportSchema)
+    field["schema"].reject(fmt::format("{} is not one of the schemas that this binary reads, 1 to {}",
+                                       schema, kReportSchema));
   RunRecord run;
   run.version = field["version"].text();
   run.git_sha = field["git_sha"].text();
@@ -206,6 +281,10 @@ RunRecord head_from_json(const JsonField& field) {
   for (const auto& [key, value] : field["environment"].members())
     run.environment[key] = value.text();
   for (const auto& seed : field["seeds"].elements()) run.seeds.push_back(seed.natural());
+  if (field.has("plan")) run.plan = field["plan"].text();
+  if (field.has("shard"))
+    run.shard = {.index = field["shard"]["index"].integer(),
+                 .count = field["shard"]["count"].integer()};
   run.planned = field["planned"].integer();
   run.complete = field["complete"].boolean();
   run.seconds = field["seconds"].number();
@@ -213,11 +292,13 @@ RunRecord head_from_json(const JsonField& field) {
 }
 
 CaseRecord case_from_json(const JsonField& field) {
-  return {.kernel = field["kernel"].text(),
+  return {.index = field.has("index") ? field["index"].integer() : 0,
+          .kernel = field["kernel"].text(),
           .line = field["line"].text(),
           .dtype = field["dtype"].text(),
           .contract = field["contract"].text(),
           .repro = field["repro"].text(),
+          .waiver = field.has("waiver") ? field["waiver"].text() : "",
           .note = field["note"].text(),
           .verdict = verdict_from(field["verdict"]),
           .seconds = field["seconds"].number()};

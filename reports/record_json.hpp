@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A record as JSON and back; to and from are inverses. NaN and infinities, which JSON has no number
-// for, are the strings "nan", "inf" and "-inf". The format is reports/schema/report.schema.json.
+// for, are the strings "nan", "inf" and "-inf". The format is reports/schema/report.schema.json; reports
+// of schema 1, which had fewer members, are read too.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,7 +11,7 @@
 
 namespace gdr2 {
 
-inline constexpr int kReportSchema = 1;  ///< raised when a reader of the old format would be wrong
+inline constexpr int kReportSchema = 2;  ///< raised when a reader of the old format would be wrong
 
 /// Everything but the cases.
 nlohmann::ordered_json head_to_json(const RunRecord& run);

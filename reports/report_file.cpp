@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/report_file.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <sstream>
@@ -22,17 +23,6 @@ std::filesystem::path with_suffix(std::filesystem::path path, const char* suffix
   return path += suffix;
 }
 
-void write_whole(const std::filesystem::path& path, const std::string& text) {
-  const auto temporary = with_suffix(path, ".tmp");
-  std::ofstream file(temporary, std::ios::trunc);
-  file << text << std::flush;
-  file.close();
-  if (!file) fail("{}: cannot write: {}", temporary.string(), std::strerror(errno));
-  std::error_code error;
-  std::filesystem::rename(temporary, path, error);
-  if (error) fail("{}: cannot write: {}", path.string(), error.message());
-}
-
 Json parse(const std::string& text, const std::string& where) try {
   return Json::parse(text);
 } catch (const Json::parse_error& e) {
@@ -45,7 +35,7 @@ RunRecord read_partial(const std::string& text, const std::string& file) {
   std::size_t begin = 0;
   for (int number = 1;; ++number) {
     const auto end = text.find('\n', begin);
-    if (end == std::string::npos) return run;
+    if (end == std::string::npos) break;
     const auto where = fmt::format("{}: line {}", file, number);
     const auto json = parse(text.substr(begin, end - begin), where);
     if (number == 1)
@@ -54,6 +44,8 @@ RunRecord read_partial(const std::string& text, const std::string& file) {
       run.cases.push_back(case_from_json({json, where}));
     begin = end + 1;
   }
+  std::ranges::stable_sort(run.cases, {}, &CaseRecord::index);
+  return run;
 }
 
 /// A partial report is lines of JSON, and the first of them is a head without cases.
@@ -75,11 +67,26 @@ std::string read_text(const std::filesystem::path& path) {
 
 }  // namespace
 
-JsonSink::JsonSink(std::filesystem::path path)
-    : path_(std::move(path)), partial_path_(with_suffix(path_, ".partial")) {
+void write_whole(const std::filesystem::path& path, const std::string& text) {
+  const auto temporary = with_suffix(path, ".tmp");
+  std::ofstream file(temporary, std::ios::trunc);
+  file << text << std::flush;
+  file.close();
+  if (!file) fail("{}: cannot write: {}", temporary.string(), std::strerror(errno));
+  std::error_code error;
+  std::filesystem::rename(temporary, path, error);
+  if (error) fail("{}: cannot write: {}", path.string(), error.message());
+}
+
+JsonSink::JsonSink(std::filesystem::path path, std::vector<CaseRecord> resumed)
+    : path_(std::move(path)),
+      partial_path_(with_suffix(path_, ".partial")),
+      resumed_(std::move(resumed)) {
   if (std::filesystem::is_directory(path_)) fail("{}: is a directory", path_.string());
-  partial_.open(partial_path_, std::ios::trunc);
+  const auto mode = resumed_.empty() ? std::ios::trunc : std::ios::app;
+  partial_.open(partial_path_, mode);
   if (!partial_) fail("{}: cannot write: {}", path_.string(), std::strerror(errno));
+  if (!resumed_.empty()) return;
   std::error_code error;
   std::filesystem::remove(path_, error);
   if (error) fail("{}: cannot replace: {}", path_.string(), error.message());
@@ -90,18 +97,35 @@ void JsonSink::append(const std::string& line) {
   if (!partial_) fail("{}: cannot write: {}", partial_path_.string(), std::strerror(errno));
 }
 
-void JsonSink::do_begin(const RunRecord& run) { append(dump(head_to_json(run), -1)); }
+/// The cases that a resumed run has are never on less than one file.
+void JsonSink::do_begin(const RunRecord& run) {
+  const auto head = dump(head_to_json(run), -1);
+  if (resumed_.empty()) return append(head);
+  auto text = head + '\n';
+  for (const auto& record : resumed_) text += dump(case_to_json(record), -1) + '\n';
+  partial_.close();
+  write_whole(partial_path_, text);
+  partial_.open(partial_path_, std::ios::app);
+  std::error_code kept;  // the report of a run that was interrupted: its cases stand in the partial file
+  std::filesystem::remove(path_, kept);
+}
 
-void JsonSink::do_case_done(const CaseRecord& record) { append(dump(case_to_json(record), -1)); }
+void JsonSink::do_case_finished(const CaseRecord& record) { append(dump(case_to_json(record), -1)); }
 
 void JsonSink::do_end(const RunRecord& run) {
-  auto json = head_to_json(run);
-  auto& cases = json["cases"] = Json::array();
-  for (const auto& record : run.cases) cases.push_back(case_to_json(record));
-  write_whole(path_, dump(json, 1) + "\n");
+  write_whole(path_, report_text(run));
   partial_.close();
   std::error_code kept;  // a partial file that stays beside the report does no harm
   std::filesystem::remove(partial_path_, kept);
+}
+
+std::string report_text(const RunRecord& run) {
+  auto text = dump(head_to_json(run), 1);
+  text.erase(text.rfind('\n'));  // the brace that closes the head
+  text += ",\n \"cases\": [";
+  for (const auto& record : run.cases)
+    text += (&record == run.cases.data() ? "\n" : ",\n") + dump(case_to_json(record), -1);
+  return text + "\n ]\n}\n";
 }
 
 RunRecord read_report(const std::filesystem::path& path) {
@@ -111,8 +135,18 @@ RunRecord read_report(const std::filesystem::path& path) {
   const auto json = parse(text, name);
   const JsonField field(json, name);
   auto run = head_from_json(field);
-  for (const auto& record : field["cases"].elements()) run.cases.push_back(case_from_json(record));
+  for (const auto& record : field["cases"].elements()) {
+    run.cases.push_back(case_from_json(record));
+    if (!record.has("index")) run.cases.back().index = std::ssize(run.cases) - 1;  // schema 1
+  }
   return run;
+}
+
+std::optional<RunRecord> read_unfinished(const std::filesystem::path& path) {
+  for (const auto& candidate : {path, with_suffix(path, ".partial")})
+    if (std::filesystem::exists(candidate) && std::filesystem::file_size(candidate) > 0)
+      return read_report(candidate);
+  return std::nullopt;
 }
 
 }  // namespace gdr2

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a run goes while it goes: a sink hears of the start, of every case as it starts and as it
-// is done, and of the end. Cases are done in the order of the plan, whatever ran beside what; they
-// start in any order. A sink never changes a record and never decides anything.
+// Where a run goes while it goes: a sink hears of the start, of every case as it starts, as it has
+// finished and as it is done, and of the end. Cases are done in the order of the plan, whatever ran
+// beside what; they start and finish in any order. A sink never changes a record and never decides
+// anything.
 #pragma once
 
 #include "reports/record.hpp"
@@ -17,6 +18,8 @@ class ReportSink {
   void begin(const RunRecord& run) { do_begin(run); }  ///< run.cases is empty
   /// The command that runs the case alone, before it runs: if all else is lost, this names it.
   void case_started(const std::string& repro) { do_case_started(repro); }
+  /// As soon as its verdict stands, however many cases before it are still running.
+  void case_finished(const CaseRecord& record) { do_case_finished(record); }
   void case_done(const CaseRecord& record) { do_case_done(record); }
   void end(const RunRecord& run) { do_end(run); }  ///< run.cases holds every case done
 
@@ -26,7 +29,8 @@ class ReportSink {
  private:
   virtual void do_begin(const RunRecord&) = 0;
   virtual void do_case_started(const std::string&) {}
-  virtual void do_case_done(const CaseRecord&) = 0;
+  virtual void do_case_finished(const CaseRecord&) {}
+  virtual void do_case_done(const CaseRecord&) {}
   virtual void do_end(const RunRecord&) = 0;
 };
 

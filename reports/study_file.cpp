@@ -28,15 +28,33 @@ void write_study(const std::filesystem::path& path, const RunRecord& head,
   if (error) fail("{}: cannot write: {}", path.string(), error.message());
 }
 
-Json read_study(const std::filesystem::path& path, const std::string& section) {
+namespace {
+
+Json read_json(const std::filesystem::path& path) {
   errno = 0;
   std::ifstream file(path);
   if (!file) fail("{}: cannot read: {}", path.string(), std::strerror(errno));
-  const auto json = Json::parse(file, nullptr, false);
+  auto json = Json::parse(file, nullptr, false);
   if (json.is_discarded()) fail("{}: not JSON", path.string());
   head_from_json(JsonField(json, path.string()));  // its schema number is ours
+  return json;
+}
+
+}  // namespace
+
+Json read_study(const std::filesystem::path& path, const std::string& section) {
+  const auto json = read_json(path);
   if (!json.contains(section)) fail("{}: no section '{}': not such a report", path.string(), section);
   return json[section];
+}
+
+std::map<std::string, Json> read_sections(const std::filesystem::path& path,
+                                          const std::vector<std::string>& names) {
+  const auto json = read_json(path);
+  std::map<std::string, Json> sections;
+  for (const auto& name : names)
+    if (json.contains(name)) sections[name] = json[name];
+  return sections;
 }
 
 }  // namespace gdr2

@@ -5,8 +5,10 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "reports/record.hpp"
 
@@ -18,5 +20,9 @@ void write_study(const std::filesystem::path& path, const RunRecord& head, const
 
 /// The section of a study; throws Error naming the file and what it lacks.
 nlohmann::ordered_json read_study(const std::filesystem::path& path, const std::string& section);
+
+/// Those of the sections that the file has, maybe none; throws Error naming a file that is no report.
+std::map<std::string, nlohmann::ordered_json> read_sections(const std::filesystem::path& path,
+                                                            const std::vector<std::string>& names);
 
 }  // namespace gdr2

@@ -53,7 +53,7 @@ TEST(ConsoleSink, ErasesTheProgressLineBeforeARow) {
   double now = 0;
   const auto text = console_report({.progress = true, .clock = [&] { return now += 10; }});
   EXPECT_THAT(text, HasSubstr("[---"));
-  EXPECT_THAT(text, HasSubstr("1/7  2:00 left\r\x1b[K"));
+  EXPECT_THAT(text, HasSubstr("1/8  2:20 left\r\x1b[K"));
 }
 
 TEST(ProgressLine, HasNoTimeBeforeTheFirstCase) {

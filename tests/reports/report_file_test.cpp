@@ -38,12 +38,12 @@ class ReportFile : public testing::Test {
   void run_without_end(const RunRecord& run) {
     JsonSink sink(path());
     sink.begin(run);
-    for (const auto& record : run.cases) sink.case_done(record);
+    for (const auto& record : run.cases) sink.case_finished(record);
   }
   void run_whole(const RunRecord& run) {
     JsonSink sink(path());
     sink.begin(run);
-    for (const auto& record : run.cases) sink.case_done(record);
+    for (const auto& record : run.cases) sink.case_finished(record);
     sink.end(run);
   }
   std::string error_of_reading(const std::string& content) {
@@ -89,6 +89,47 @@ TEST_F(ReportFile, OfARunThatDiedWhileWritingDropsTheCutLine) {
   const auto run = read_report(partial());
   EXPECT_EQ(run.cases.size(), sample_run().cases.size() - 1);
   EXPECT_FALSE(run.complete);
+}
+
+TEST_F(ReportFile, OfARunThatDiedStandsInTheOrderOfThePlan) {
+  auto run = sample_run();
+  std::ranges::reverse(run.cases);
+  run_without_end(run);
+  EXPECT_EQ(json_text(read_report(partial())), json_text(sample_run()));
+}
+
+TEST_F(ReportFile, OfAResumedRunHoldsTheCasesItHasFromTheStart) {
+  const auto run = sample_run();
+  run_without_end(run);
+  JsonSink sink(path(), run.cases);
+  sink.begin(run);
+  EXPECT_EQ(json_text(read_report(partial())), json_text(run));
+}
+
+TEST_F(ReportFile, OfSchema1IsRead) {
+  auto json = nlohmann::ordered_json::parse(json_text(sample_run()));
+  json["schema"] = 1;
+  for (const auto* key : {"plan", "shard"}) json.erase(key);
+  for (auto& record : json["cases"]) {
+    for (const auto* key : {"index", "waiver"}) record.erase(key);
+    record["verdict"].erase("difficulty");
+    for (auto& tensor : record["verdict"]["tensors"])
+      for (const auto* key : {"histogram", "growth_z", "growth_rel", "batches", "maps", "window"})
+        tensor.erase(key);
+  }
+  std::ofstream(path()) << json.dump();
+  const auto run = read_report(path());
+  ASSERT_EQ(run.cases.size(), sample_run().cases.size());
+  EXPECT_EQ(run.cases[1].verdict.tensors[1].stats.max_z, 16);
+  EXPECT_EQ(run.cases[2].index, 2);
+}
+
+TEST_F(ReportFile, LeftUnfinishedIsFoundWhereverItStands) {
+  EXPECT_FALSE(read_unfinished(path()));
+  run_without_end(sample_run());
+  EXPECT_EQ(read_unfinished(path())->cases.size(), sample_run().cases.size());
+  run_whole(sample_run());
+  EXPECT_EQ(read_unfinished(path())->cases.size(), sample_run().cases.size());
 }
 
 TEST_F(ReportFile, OfAnEarlierRunIsGoneOnceANewRunBegins) {
@@ -139,7 +180,7 @@ struct Edit {
 
 TEST_F(ReportFile, ReadingNamesTheFieldThatIsWrong) {
   const Edit edits[] = {
-      {"/schema", "2", "schema: 2 is not the schema that this binary reads, 1"},
+      {"/schema", "3", "schema: 3 is not one of the schemas that this binary reads, 1 to 2"},
       {"/schema", nullptr, "schema: missing"},
       {"/version", "7", "version: not a string"},
       {"/git_dirty", "\"no\"", "git_dirty: not true or false"},

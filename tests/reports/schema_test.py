@@ -24,7 +24,7 @@ def edits(report):
         change(broken)
         return what, broken
 
-    yield edit("another schema number", lambda r: r.update(schema=2))
+    yield edit("another schema number", lambda r: r.update(schema=3))
     yield edit("an unknown member", lambda r: r.update(surprise=1))
     for key in list(report):
         yield edit(f"no {key}", lambda r: r.pop(key))

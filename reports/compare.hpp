@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two runs against each other: which cases changed their state, which went missing, and by what factor
+// the error of each kernel, dtype, tensor and recipe changed, with its confidence interval. Cases are
+// paired by their line; two runs of other seeds pair by what else is in it. Compares; the thresholds by
+// which a change is a regression stand in kGate and nowhere else.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reports/record.hpp"
+
+namespace gdr2 {
+
+/// When a change is a regression. docs/HOWTO_gate_a_pull_request.md says why.
+struct GateLimits {
+  double ratio = 1.02;              ///< the error of a group grew by more than this factor,
+  double deviations = 6;            ///< by more than so many standard deviations of the factor,
+  std::int64_t elements = 1000;     ///< over at least so many elements
+};
+inline constexpr GateLimits kGate;
+
+/// rms z, new over old, of a kernel, dtype, tensor and recipe.
+struct ErrorChange {
+  std::string kernel, dtype, tensor, recipe;
+  std::int64_t pairs = 0, elements = 0;
+  double log_ratio = 0;  ///< mean over the pairs of log(rms z new / rms z old)
+  double deviation = 0;  ///< standard deviation of that
+
+  double ratio() const;
+  double low() const;   ///< of the 95 % confidence interval
+  double high() const;
+  bool is_regression(const GateLimits& gate = kGate) const;
+};
+
+struct StateChange {
+  std::string kernel, line;
+  State old_state{}, new_state{};
+  std::string reason, repro;  ///< of the new one
+};
+
+struct TimeChange {
+  std::string kernel;
+  std::int64_t pairs = 0;
+  double old_seconds = 0, new_seconds = 0;  ///< over the cases of both
+};
+
+struct Comparison {
+  std::int64_t paired = 0;                 ///< cases that ran in both
+  bool same_seeds = true;                  ///< false: pairs differ in their inputs
+  std::vector<ErrorChange> errors;         ///< largest growth first
+  std::vector<StateChange> broken;         ///< did not pass, and passed before
+  std::vector<StateChange> fixed;          ///< passes, and did not before
+  std::vector<StateChange> still_failing;
+  std::vector<StateChange> new_failures;   ///< of cases that the old run does not have
+  std::vector<std::string> missing;        ///< "kernel=K LINE": ran in the old run alone
+  std::int64_t added = 0;                  ///< ran in the new run alone
+  std::vector<TimeChange> times;
+  std::vector<std::string> faults;         ///< why the runs cannot be compared as they are
+
+  /// 0: no regression; 1: a regression, or a report that cannot stand for a pass; 3: nothing in common.
+  int exit_code(const GateLimits& gate = kGate) const;
+};
+
+Comparison compare(const RunRecord& old_run, const RunRecord& new_run);
+
+/// For a reader; every change, or only regressions and a count of the rest.
+std::string comparison_text(const Comparison& comparison, bool all);
+
+}  // namespace gdr2
