@@ -46,6 +46,7 @@ int main(int argc, char** argv) {
       gdr2::add_compare(app),           //
       gdr2::add_history(app),           //
       gdr2::add_merge(app),             //
+      gdr2::add_search(app),            //
   };
   try {
     app.parse(argc, argv);

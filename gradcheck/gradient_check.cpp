@@ -59,8 +59,7 @@ Verdict compare_gradients(const Problem& problem, const Tensors& gradients,
                           double allowed) {
   Verdict verdict;
   for (const auto& [name, gradient] : gradients) {
-    auto tensor =
-        compare(problem, name, gradient, wanted.at(name), sigma.at(name), allowed);
+    auto tensor = compare(problem, name, gradient, wanted.at(name), sigma.at(name), allowed);
     if (tensor.state != State::kPassed && verdict.state == State::kPassed)
       verdict.state = tensor.state, verdict.leg = "gradcheck", verdict.reason = tensor.reason;
     verdict.tensors.push_back(std::move(tensor));
