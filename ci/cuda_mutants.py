@@ -4,8 +4,8 @@
 
     cuda_mutants.py check                        every edit applies exactly once to the sources
     cuda_mutants.py build BUILD OUT [NAME...]    OUT/<name>.so for each edit (or those named)
-    cuda_mutants.py hunt GDR2 OUT [NAME...]      holds each library against the cases of --set, in a
-                                                 process of its own; OUT/power.json
+    cuda_mutants.py hunt GDR2 OUT [NAME...]      holds each library against properties/power/cuda_cases.txt
+                                                 or --set, in a process of its own; OUT/power.json
 
 `build` takes compile commands and objects from BUILD, where gdr2_cuda_on_host_kernel has been built:
 the CUDA sources as plain C++. Only translation units that see the edited file are compiled again. With
@@ -121,6 +121,8 @@ def hunt(mutant, gdr2, out, options):
     words = [str(gdr2), "power", "--library", library, "--json", str(report)]
     for name in options.set:
         words += ["--set", name]
+    if options.right:
+        words += ["--right", str(options.right.resolve()) + library[library.index(".so") + 3:]]
     try:
         done = subprocess.run(words, capture_output=True, text=True, timeout=options.seconds)
         end = f"ended with {done.returncode}" if done.returncode else "ran"
@@ -170,6 +172,7 @@ def main():
     parser.add_argument("names", nargs="*")
     parser.add_argument("--target", default="gdr2_cuda_on_host")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--right", type=pathlib.Path, help="the library without a fault")
     parser.add_argument("--set", action="append", default=[])
     parser.add_argument("--seconds", type=int, default=600, help="of each hunt")
     options = parser.parse_args()
@@ -182,7 +185,7 @@ def main():
     if not options.out:
         sys.exit(f"cuda_mutants: {options.what} needs two places; --help says which")
     if options.what == "hunt":
-        options.set = options.set or ["smoke"]
+        options.set = options.set or [str(ROOT / "properties/power/cuda_cases.txt")]
         hunt_all(options)
     options.out.mkdir(parents=True, exist_ok=True)
     build = Build(options.build, options.target)

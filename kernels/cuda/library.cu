@@ -7,8 +7,11 @@
 
 #include "kernels/cuda/backward.hpp"
 #include "kernels/cuda/device_problem.hpp"
+#include "kernels/cuda/dispatch.hpp"
 #include "kernels/cuda/forward.hpp"
 #include "kernels/cuda/recurrent.hpp"
+#include "kernels/cuda/reverse_scan.hpp"
+#include "kernels/cuda/scan.hpp"
 #include "kernels/cuda/validate.hpp"
 
 namespace gdr2::cuda {
@@ -66,6 +69,24 @@ void set_sizes(gdr2_capability& capability, const DeviceProblem& p, int32_t pass
   add(GDR2_PASS_BACKWARD, backward_workspace_bytes, backward_stages);
 }
 
+// The scans ask for most of a CTA's shared memory, and not every device has it.
+void validate_shared_memory(const DeviceProblem& p, int32_t passes) {
+  size_t needed = 0;
+  dispatch_products(p, [&](auto policy) {
+    using P = decltype(policy);
+    const int32_t chunked = GDR2_PASS_FORWARD | GDR2_PASS_BACKWARD;
+    if ((passes & chunked) != 0) needed = scan_shared_bytes<P>(p);
+    if ((passes & GDR2_PASS_BACKWARD) != 0)
+      needed = std::max(needed, reverse_scan_shared_bytes<P>(p));
+  });
+  if (needed <= shared_memory_limit()) return;
+  std::string reason = "products: these need ";
+  reason += std::to_string(needed);
+  reason += " bytes of shared memory a block, the device has ";
+  reason += std::to_string(shared_memory_limit());
+  throw Refusal(GDR2_UNSUPPORTED, reason);
+}
+
 constexpr int32_t kPasses = GDR2_PASS_FORWARD | GDR2_PASS_BACKWARD | GDR2_PASS_DECODE;
 
 // `passes`: one pass or several together.
@@ -80,7 +101,9 @@ gdr2_status query(const gdr2_problem* problem, int32_t passes, gdr2_capability* 
     }
     (passes & GDR2_PASS_DECODE) != 0 ? validate_decode(problem) : validate(problem);
     capability->contract = contract_of(*problem, passes);
-    set_sizes(*capability, device_problem(*problem), passes);
+    const DeviceProblem p = device_problem(*problem);
+    validate_shared_memory(p, passes);
+    set_sizes(*capability, p, passes);
     capability->supported = 1;
   });
   return status == GDR2_UNSUPPORTED ? GDR2_OK : status;
@@ -93,6 +116,7 @@ gdr2_status forward(const gdr2_problem* problem, const gdr2_inputs* inputs,
     validate(*problem, inputs);
     validate(*problem, outputs, forward_stages());
     DeviceProblem p = device_problem(*problem);
+    validate_shared_memory(p, GDR2_PASS_FORWARD);
     validate(*workspace, forward_workspace_bytes(p), saved_bytes(p));
     set_inputs(p, *problem, *inputs);
     set_outputs(p, *problem, *outputs);
@@ -110,6 +134,7 @@ gdr2_status backward(const gdr2_problem* problem, const gdr2_inputs* inputs,
     validate(*problem, cotangents);
     validate(*problem, gradients, backward_stages());
     DeviceProblem p = device_problem(*problem);
+    validate_shared_memory(p, GDR2_PASS_BACKWARD);
     validate(*workspace, backward_workspace_bytes(p), saved_bytes(p));
     set_inputs(p, *problem, *inputs);
     set_cotangents(p, *problem, *cotangents);

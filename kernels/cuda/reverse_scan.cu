@@ -198,21 +198,48 @@ inline bool narrow(const DeviceProblem& p, int value_blocks) {
   return 2 * p.N * p.HV * value_blocks <= kMultiprocessors;
 }
 
+// function(Shape<..>{}) with how the scan of this problem is cut on the present device. 16-bit rings
+// are shorter where a CTA has less shared memory than on Hopper.
+template <class P, class Function>
+void with_shape(const DeviceProblem& p, const Function& function) {
+  dispatch_padded(p.K, [&](auto kp) {
+    constexpr int KB = decltype(kp)::value / kChunk;
+    if constexpr (sizeof(typename P::Operand) == 2) {
+      using Wide = Shape<P, KB, 4, 8>;
+      if (sizeof(Shared<Wide>) > shared_memory_limit()) return function(Shape<P, KB, 4, 5>{});
+      if (!narrow(p, value_blocks(p.V))) return function(Wide{});
+      function(Shape<P, KB, 2, 8>{});
+    } else {
+      function(Shape<P, KB, 2, 4>{});
+    }
+  });
+}
+
 }  // namespace reverse_scan
 
 template <class P>
 void launch_reverse_scan(const DeviceProblem& p, const Intermediates<typename P::Operand>& records,
                          const Adjoints<typename P::Operand>& adjoints,
                          const AdjointStages& stages) {
-  dispatch_padded(p.K, [&](auto kp) {
-    constexpr int KB = decltype(kp)::value / kChunk;
-    if constexpr (sizeof(typename P::Operand) == 2) {
-      if (!reverse_scan::narrow(p, records.vb))
-        return reverse_scan::launch_shape<reverse_scan::Shape<P, KB, 4>>(p, records, adjoints,
-                                                                         stages);
-    }
-    reverse_scan::launch_shape<reverse_scan::Shape<P, KB, 2>>(p, records, adjoints, stages);
-  });
+  if constexpr (std::is_same_v<P, Fp32Products>) {
+    launch_reverse_scan_fp32(p, records, adjoints, stages);
+  } else {
+    reverse_scan::with_shape<P>(p, [&](auto shape) {
+      reverse_scan::launch_shape<decltype(shape)>(p, records, adjoints, stages);
+    });
+  }
+}
+
+template <class P>
+size_t reverse_scan_shared_bytes(const DeviceProblem& p) {
+  if constexpr (std::is_same_v<P, Fp32Products>) {
+    return reverse_scan_fp32_shared_bytes(p);
+  } else {
+    size_t bytes = 0;
+    reverse_scan::with_shape<P>(
+        p, [&](auto shape) { bytes = sizeof(reverse_scan::Shared<decltype(shape)>); });
+    return bytes;
+  }
 }
 
 template void launch_reverse_scan<Bf16Products>(const DeviceProblem&, const Intermediates<Bf16>&,
@@ -221,12 +248,11 @@ template void launch_reverse_scan<Fp16Products>(const DeviceProblem&, const Inte
                                                 const Adjoints<Fp16>&, const AdjointStages&);
 template void launch_reverse_scan<Tf32Products>(const DeviceProblem&, const Intermediates<float>&,
                                                 const Adjoints<float>&, const AdjointStages&);
-
-template <>
-void launch_reverse_scan<Fp32Products>(const DeviceProblem& p, const Intermediates<float>& records,
-                                       const Adjoints<float>& adjoints,
-                                       const AdjointStages& stages) {
-  launch_reverse_scan_fp32(p, records, adjoints, stages);
-}
+template void launch_reverse_scan<Fp32Products>(const DeviceProblem&, const Intermediates<float>&,
+                                                const Adjoints<float>&, const AdjointStages&);
+template size_t reverse_scan_shared_bytes<Bf16Products>(const DeviceProblem&);
+template size_t reverse_scan_shared_bytes<Fp16Products>(const DeviceProblem&);
+template size_t reverse_scan_shared_bytes<Tf32Products>(const DeviceProblem&);
+template size_t reverse_scan_shared_bytes<Fp32Products>(const DeviceProblem&);
 
 }  // namespace gdr2::cuda

@@ -20,4 +20,8 @@ void launch_reverse_scan(const DeviceProblem& problem,
                          const Adjoints<typename P::Operand>& adjoints,
                          const AdjointStages& stages);
 
+// The shared memory of a CTA, in bytes.
+template <class P>
+size_t reverse_scan_shared_bytes(const DeviceProblem& problem);
+
 }  // namespace gdr2::cuda

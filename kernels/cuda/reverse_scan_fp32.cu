@@ -129,4 +129,12 @@ void launch_reverse_scan_fp32(const DeviceProblem& p, const Intermediates<float>
   });
 }
 
+size_t reverse_scan_fp32_shared_bytes(const DeviceProblem& p) {
+  size_t bytes = 0;
+  dispatch_padded(p.K, [&](auto kp) {
+    bytes = sizeof(fp32::ReverseShared<decltype(kp)::value / kChunk>);
+  });
+  return bytes;
+}
+
 }  // namespace gdr2::cuda

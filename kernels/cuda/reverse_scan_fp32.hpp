@@ -10,4 +10,6 @@ namespace gdr2::cuda {
 void launch_reverse_scan_fp32(const DeviceProblem& problem, const Intermediates<float>& records,
                               const Adjoints<float>& adjoints, const AdjointStages& stages);
 
+size_t reverse_scan_fp32_shared_bytes(const DeviceProblem& problem);
+
 }  // namespace gdr2::cuda

@@ -12,8 +12,9 @@ namespace gdr2::cuda::reverse_scan {
 
 constexpr int kTokenTiles = kChunk / kTile;
 
-// How the scan is cut: `Strips` (2 or 4) strips of 16 columns of V a CTA, four warps for each.
-template <class Products, int KeyBlocks, int Strips>
+// How the scan is cut: `Strips` (2 or 4) strips of 16 columns of V a CTA, four warps for each;
+// `Slots` slots in the ring.
+template <class Products, int KeyBlocks, int Strips, int Slots>
 struct Shape {
   using P = Products;
   using Operand = typename P::Operand;
@@ -33,7 +34,7 @@ struct Shape {
 
   static constexpr int kGroup =
       sizeof(Operand) == 2 ? 2 : 1;  // steps that may be asked for at once
-  static constexpr int kSlots = sizeof(Operand) == 2 ? 8 : 4;
+  static constexpr int kSlots = Slots;
   static constexpr int kAhead = kSlots - 1 - kGroup;  // steps between a fetch and its use
   // d_o and the decay are fetched with step 0 and used up to the last step.
   static constexpr int kRowBuffers = kAhead / kSteps + 2;

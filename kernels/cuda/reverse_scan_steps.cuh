@@ -40,15 +40,36 @@ __device__ __forceinline__ void add_score_cotangent(Accumulator& sums,
   for (int e = 0; e < 8; ++e) sums.x[e] = fma_(scale, scores.x[e], sums.x[e]);
 }
 
+// x minus what it is as operand.
+template <class S>
+__device__ __forceinline__ void take_rest(Accumulator& x) {
+  using Operand = typename S::Operand;
+  const auto operand = to_accumulator<Operand>(rounded<typename S::P>(to_operand<Operand>(x)));
+#pragma unroll
+  for (int e = 0; e < 8; ++e) x.x[e] -= operand.x[e];
+}
+
+// The unit matrix, as left operand.
+template <class Operand>
+__device__ __forceinline__ Fragment<Operand> unit_tile() {
+  Accumulator one;
+#pragma unroll
+  for (int e = 0; e < 8; ++e) one.x[e] = tile_row(e) == tile_col(e) ? 1.0f : 0.0f;
+  return to_operand<Operand>(one);
+}
+
 // P^T = dR^T A and P for 16 tokens: one fragment of A serves as right operand of the one and as
-// left operand of the other.
+// left operand of the other. pt is dR^T before; both start from what rounding takes from it, since
+// A's diagonal is one.
 template <class S>
 __device__ __forceinline__ void solve_transposed(Accumulator& pt, Accumulator& p,
                                                  const typename S::Operand* dr,
                                                  const typename S::Operand* a, int token,
                                                  int column) {
-  clear(pt);
+  take_rest<S>(pt);
   clear(p);
+  multiply<typename S::P>(p, unit_tile<typename S::Operand>(),
+                          to_operand<typename S::Operand>(pt));
 #pragma unroll
   for (int k = 0; k < kChunk; k += kTile) {
     if (k < token) continue;  // A is lower triangular

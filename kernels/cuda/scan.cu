@@ -4,6 +4,7 @@
 #include "kernels/cuda/dispatch.hpp"
 #include "kernels/cuda/scan_fp32.hpp"
 #include "kernels/cuda/scan_steps.cuh"
+#include "kernels/cuda/scan_warpgroup.hpp"
 #include "kernels/cuda/state_memory.cuh"
 
 namespace gdr2::cuda {
@@ -178,24 +179,50 @@ void launch_shape(const DeviceProblem& p, const Intermediates<typename S::Operan
          sizeof(Shared<S>), p.stream, p, m, stages);
 }
 
-// Narrow parts of V when the CTAs with wide ones would leave half of the device idle.
-inline bool narrow(const DeviceProblem& p, int value_blocks) {
-  constexpr int64_t kMultiprocessors = 132;
-  return 2 * p.N * p.HV * value_blocks <= kMultiprocessors;
+// function(Shape<..>{}) with how the scan of this problem is cut on the present device.
+template <class P, class Function>
+void with_shape(const DeviceProblem& p, const Function& function) {
+  dispatch_padded(p.K, [&](auto kp) {
+    constexpr int KB = decltype(kp)::value / kChunk;
+    using Narrow = Shape<P, KB, 2>;
+    if constexpr (sizeof(typename P::Operand) == 2) {
+      if (!narrow(p, value_blocks(p.V)) || sizeof(Shared<Narrow>) > shared_memory_limit())
+        return function(Shape<P, KB, 4>{});
+    }
+    function(Narrow{});
+  });
 }
+
+template <class P>
+constexpr bool kHasWarpgroupScan = sizeof(typename P::Operand) == 2;
 
 }  // namespace scan
 
 template <class P>
 void launch_scan(const DeviceProblem& p, const Intermediates<typename P::Operand>& m,
                  const ScanStages& stages) {
-  dispatch_padded(p.K, [&](auto kp) {
-    constexpr int KB = decltype(kp)::value / kChunk;
-    if constexpr (sizeof(typename P::Operand) == 2) {
-      if (!scan::narrow(p, m.vb)) return scan::launch_shape<scan::Shape<P, KB, 4>>(p, m, stages);
+  if constexpr (std::is_same_v<P, Fp32Products>) {
+    launch_scan_fp32(p, m, stages);
+  } else {
+    if constexpr (scan::kHasWarpgroupScan<P>) {
+      if (is_hopper()) return launch_scan_warpgroup<P>(p, m, stages);
     }
-    scan::launch_shape<scan::Shape<P, KB, 2>>(p, m, stages);
-  });
+    scan::with_shape<P>(p, [&](auto shape) { scan::launch_shape<decltype(shape)>(p, m, stages); });
+  }
+}
+
+template <class P>
+size_t scan_shared_bytes(const DeviceProblem& p) {
+  if constexpr (std::is_same_v<P, Fp32Products>) {
+    return scan_fp32_shared_bytes(p);
+  } else {
+    if constexpr (scan::kHasWarpgroupScan<P>) {
+      if (is_hopper()) return scan_warpgroup_shared_bytes<P>(p);
+    }
+    size_t bytes = 0;
+    scan::with_shape<P>(p, [&](auto shape) { bytes = sizeof(scan::Shared<decltype(shape)>); });
+    return bytes;
+  }
 }
 
 template void launch_scan<Bf16Products>(const DeviceProblem&, const Intermediates<Bf16>&,
@@ -204,11 +231,11 @@ template void launch_scan<Fp16Products>(const DeviceProblem&, const Intermediate
                                         const ScanStages&);
 template void launch_scan<Tf32Products>(const DeviceProblem&, const Intermediates<float>&,
                                         const ScanStages&);
-
-template <>
-void launch_scan<Fp32Products>(const DeviceProblem& p, const Intermediates<float>& m,
-                               const ScanStages& stages) {
-  launch_scan_fp32(p, m, stages);
-}
+template void launch_scan<Fp32Products>(const DeviceProblem&, const Intermediates<float>&,
+                                        const ScanStages&);
+template size_t scan_shared_bytes<Bf16Products>(const DeviceProblem&);
+template size_t scan_shared_bytes<Fp16Products>(const DeviceProblem&);
+template size_t scan_shared_bytes<Tf32Products>(const DeviceProblem&);
+template size_t scan_shared_bytes<Fp32Products>(const DeviceProblem&);
 
 }  // namespace gdr2::cuda

@@ -22,4 +22,8 @@ template <class P>
 void launch_scan(const DeviceProblem& problem, const Intermediates<typename P::Operand>& m,
                  const ScanStages& stages);
 
+// The shared memory of a CTA, in bytes.
+template <class P>
+size_t scan_shared_bytes(const DeviceProblem& problem);
+
 }  // namespace gdr2::cuda

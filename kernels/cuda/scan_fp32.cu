@@ -117,4 +117,12 @@ void launch_scan_fp32(const DeviceProblem& p, const Intermediates<float>& m,
   });
 }
 
+size_t scan_fp32_shared_bytes(const DeviceProblem& p) {
+  size_t bytes = 0;
+  dispatch_padded(p.K, [&](auto kp) {
+    bytes = sizeof(fp32::ScanShared<decltype(kp)::value / kChunk>);
+  });
+  return bytes;
+}
+
 }  // namespace gdr2::cuda

@@ -8,4 +8,6 @@ namespace gdr2::cuda {
 
 void launch_scan_fp32(const DeviceProblem& problem, const Intermediates<float>& m, const ScanStages& stages);
 
+size_t scan_fp32_shared_bytes(const DeviceProblem& problem);
+
 }  // namespace gdr2::cuda

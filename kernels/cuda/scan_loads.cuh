@@ -11,6 +11,7 @@ namespace gdr2::cuda::scan {
 
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / kWarp;
+constexpr int kStepBarrier = 1;  // named: the compiler gives each role of warps a wait of its own
 constexpr int kTokenTiles = kChunk / kTile;
 
 // How a scan is cut: `Strips` strips of 16 columns of V a CTA.
@@ -63,6 +64,12 @@ __device__ __forceinline__ Work work_of(const DeviceProblem& p, int value_blocks
   w.chunks = static_cast<int32_t>(w.sequence.chunks);
   w.first_column = static_cast<int32_t>(block % parts) * S::kColumns;
   return w;
+}
+
+// Narrow parts of V when the CTAs with wide ones would leave half of the device idle.
+inline bool narrow(const DeviceProblem& p, int value_blocks) {
+  constexpr int64_t kMultiprocessors = 132;
+  return 2 * p.N * p.HV * value_blocks <= kMultiprocessors;
 }
 
 template <class S>
@@ -171,7 +178,7 @@ struct Stream {
   template <int Step>
   __device__ __forceinline__ const Operand* next(int index) {
     copy_wait<S::kAhead - 1>();
-    sync_threads();
+    sync_named(kStepBarrier, kThreads);
     const Operand* at = shared.slot[slot];
     if constexpr (S::kFetchesFirst) fetch_ahead<Step>(index);
     return at;

@@ -13,6 +13,7 @@ set(GDR2_CUDA_SOURCES
   reverse_scan_fp32.cu
   scan.cu
   scan_fp32.cu
+  scan_warpgroup.cu
   validate.cpp
 )
 list(TRANSFORM GDR2_CUDA_SOURCES PREPEND ${CMAKE_CURRENT_LIST_DIR}/)

@@ -8,6 +8,7 @@
 #include "properties/judge/downgrades.hpp"
 #include "properties/judge/elements.hpp"
 #include "properties/judge/guarded.hpp"
+#include "properties/judge/screen.hpp"
 #include "properties/judge/statistics.hpp"
 #include "properties/judge/tolerances.hpp"
 #include "reference/emulate.hpp"
@@ -53,14 +54,6 @@ void fill_unknown(Evidence& e) {
   }
 }
 
-/// Chunks that LOCAL judges: all when they are few, else evenly spaced ones, first and last included.
-std::vector<std::int64_t> chosen_chunks(std::int64_t count) {
-  const auto n = std::min<std::int64_t>(count, tolerance::kLocalChunks);
-  std::vector<std::int64_t> chosen;
-  for (std::int64_t i = 0; i < n; ++i) chosen.push_back(n == 1 ? 0 : i * (count - 1) / (n - 1));
-  return chosen;
-}
-
 bool has_long_sequence(const Problem& problem) {
   return std::ranges::any_of(problem.sequences(), [](auto s) { return s.length() > kChunk; });
 }
@@ -93,7 +86,8 @@ class Judge {
   void judge_chunks() {
     const auto& p = whole_.problem;
     if (!can_cut(p, results_) || !has_long_sequence(p)) return;
-    cut_ = cut(p, inputs_, results_, chosen_chunks(chunk_count(p)));
+    cut_ = cut(p, inputs_, results_,
+               chosen_chunks(p, inputs_, results_, tolerance::kLocalChunks));
     try {
       local_ = gather(cut_->problem, cut_->inputs, whole_.contract, cut_->results, make_envelope);
     } catch (const EnvelopeOverflow& overflow) {
@@ -151,11 +145,15 @@ class Judge {
     verdict_.diagnosis = std::move(d);
   }
 
-  /// Of the tensors that failed the first to be formed, in chunks before in the whole.
+  /// Of the tensors that failed the first to be formed: chunks before the whole, the forward from the
+  /// first chunk on, then the backward from the last chunk on.
   const TensorVerdict* first_to_break() const {
     const TensorVerdict* first = nullptr;
-    const auto key = [](const TensorVerdict& t) {
-      return std::pair(t.leg != "local", order_of_forming(t.stats.name));
+    const auto key = [&](const TensorVerdict& t) {
+      const bool local = t.leg == "local", backward = order_of_forming(t.stats.name) > order_of_forming(Name::ht);
+      const auto sequence = local ? Places(local_.problem, t.stats.name)[t.stats.worst.front().index].sequence : 0;
+      const auto chunk = local ? cut_->chunks[sequence].index : 0;
+      return std::tuple(!local, backward, backward ? -chunk : chunk, order_of_forming(t.stats.name));
     };
     for (const auto& tensor : verdict_.tensors)
       if (tensor.state == State::kFailed && (!first || key(tensor) < key(*first))) first = &tensor;

@@ -2,8 +2,10 @@
 #include "properties/judge/envelope.hpp"
 
 #include <cmath>
+#include <future>
 #include <numeric>
 #include <span>
+#include <thread>
 
 #include "properties/judge/tolerances.hpp"
 #include "reference/emulate.hpp"
@@ -46,6 +48,20 @@ std::vector<float> accumulate(const std::vector<double>& y, const std::vector<do
     errors[i] = float(error);
   }
   return errors;
+}
+
+/// take(make(n)) for every member, in their order; two at a time when a member is much work.
+template <class Make, class Take>
+void each_member(const Problem& p, const Make& make, const Take& take) {
+  constexpr double kMuch = 0x1p25;  // tokens times elements of a state: about a second
+  const double work = double(p.B * p.T) * double(p.HV * p.K * p.V);
+  const bool two = work >= kMuch && std::thread::hardware_concurrency() > 1;
+  for (int n = 0; n < kEnsemble; n += two ? 2 : 1) {
+    std::future<Values<double>> other;
+    if (two) other = std::async(std::launch::async, make, n + 1);
+    take(make(n));
+    if (two) take(other.get());
+  }
 }
 
 /// Elements whose errors are pooled: consecutive ones of `order`, `width` at a time.
@@ -105,12 +121,12 @@ Envelope make_envelope(const Problem& problem, const Tensors& inputs, const Cont
   const auto in = to_values<double>(inputs);
   Envelope envelope{truth(problem, in, contract, stages), {}, {}};
   std::map<Name, Spread> spreads;
-  for (int n = 0; n < kEnsemble; ++n) {
-    auto& errors = envelope.members.emplace_back();
-    const auto values = emulate(problem, in, contract, RoundingMode::kStochastic, n + 1, stages);
-    for (const auto& [name, x] : values)
-      errors[name] = accumulate(envelope.reference.at(name), x, spreads[name]);
-  }
+  each_member(problem, [&](int n) { return emulate(problem, in, contract, RoundingMode::kStochastic, n + 1, stages); },
+              [&](const Values<double>& values) {
+                auto& errors = envelope.members.emplace_back();
+                for (const auto& [name, x] : values)
+                  errors[name] = accumulate(envelope.reference.at(name), x, spreads[name]);
+              });
   for (const auto& [name, y] : envelope.reference) {
     const auto& spread = spreads[name];
     for (std::size_t i = 0; i < y.size(); ++i)

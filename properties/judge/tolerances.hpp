@@ -39,6 +39,10 @@ inline bool sums_decide(const Contract& contract, Name name) {
   return scores || contract.operand == contract.accumulator;
 }
 
+inline double global_z(const Contract& contract) {
+  return contract.operand == contract.accumulator ? kGlobalZOfSums : kGlobalZ;
+}
+
 inline double z_of(const Contract& contract, Name name) {
   return sums_decide(contract, name) ? kGlobalZOfSums : kGlobalZ;
 }

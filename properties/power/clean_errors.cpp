@@ -44,7 +44,7 @@ CleanErrors errors_of(Name name, int order, const Tensor& result, const Envelope
 
 CleanCase measure_clean(const Kernel& kernel, const Case& c, int orders) {
   EnvelopeMemo memo;
-  CleanCase out{check(kernel, c, {.envelope = memo.source()}), {}};
+  CleanCase out{check(kernel, c, {.envelope = memo.source(), .diagnosis = false}), {}};
   if (out.verdict.state != State::kPassed && out.verdict.state != State::kFailed) return out;
   const laws::Call call{c.problem, make_inputs(c)};
   const auto contract = kernel.contract(c.problem);

@@ -3,6 +3,7 @@
 // depends on the contract and the asked stages alone. One object a case: it does not look at the inputs.
 #pragma once
 
+#include <algorithm>
 #include <list>
 #include <vector>
 
@@ -14,8 +15,12 @@ class EnvelopeMemo {
  public:
   const Envelope& get(const Problem& problem, const Tensors& inputs, const Contract& contract,
                       const std::vector<Name>& stages = {}) {
+    const auto has = [&](const Kept& kept) {
+      return std::all_of(stages.begin(), stages.end(),
+                         [&](Name name) { return wants(kept.stages, name); });
+    };
     for (const auto& kept : kept_)
-      if (kept.contract == contract && kept.stages == stages) return kept.envelope;
+      if (kept.contract == contract && has(kept)) return kept.envelope;
     return kept_.emplace_back(contract, stages, make_envelope(problem, inputs, contract, stages))
         .envelope;
   }

@@ -30,8 +30,21 @@ struct Prey {
   std::set<std::string> rules;  ///< public rules that reject some output up to the catch
 };
 
-/// One case on every prey that is still free. Kernels that do not support the case are passed over.
-void hunt(const Case& c, std::vector<Prey>& prey);
+/// kQuick: EXACT, GLOBAL and the statistics, on an envelope that all kernels share. kAll: also LOCAL and
+/// CONTRACT, which cost ensembles of their own for every kernel.
+enum class Legs { kQuick, kAll };
+
+/// A right kernel on a case: the judge, and the public rules, must be silent.
+struct RightOnCase {
+  const Kernel* kernel;
+  bool accused = false;
+  std::vector<std::string> rules;  ///< that reject it
+};
+
+/// One case on every prey that is still free. Kernels that do not support the case are passed over, and
+/// so are those whose right kernel is accused: a false alarm catches nothing. Counts and public rules
+/// are of the quick hunt alone.
+std::vector<RightOnCase> hunt(const Case& c, std::vector<Prey>& prey, Legs legs = Legs::kQuick);
 
 /// The first exact law that a kernel breaks, on cases small enough for hundreds of kernels.
 struct LawBroken {

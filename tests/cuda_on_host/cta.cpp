@@ -95,6 +95,11 @@ void Cta::release(int thread) {
   runnable_.push_back(thread);
 }
 
+void Cta::let_others_run() {
+  release(current_);
+  wait("transfer", 0);
+}
+
 void Cta::barrier(int id, int threads) {
   if (id < 0 || id >= kBarriers) fail("barrier " + std::to_string(id) + " does not exist");
   if (threads <= 0 || threads % 32 != 0 || threads > launch_.threads) {

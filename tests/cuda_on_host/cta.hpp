@@ -29,6 +29,13 @@ struct AsyncCopy {
   int group;
 };
 
+struct BulkCopy {
+  void* shared;
+  const void* global;
+  uint32_t bytes;
+  const void* transfer;
+};
+
 struct Thread {
   Context context;
   bool done = false;
@@ -49,6 +56,8 @@ class Cta {
   void collective(const char* name, void* data, void (*body)(void* const (&lanes)[32]));
   [[noreturn]] void fail(const std::string& message);  // ends the CTA with the thread named
   Thread& running() { return threads_[static_cast<size_t>(current_)]; }
+  void let_others_run();
+  std::vector<BulkCopy>& bulk_copies() { return bulk_copies_; }  // under way
   void check_shared(const void* address, size_t bytes, const char* what);
 
   const Launch& launch() const { return launch_; }
@@ -85,6 +94,7 @@ class Cta {
   size_t first_runnable_ = 0;
   std::vector<Barrier> barriers_;
   std::vector<Warp> warps_;
+  std::vector<BulkCopy> bulk_copies_;
   int current_ = -1;
   uint64_t draws_ = 0;
   std::string error_;

@@ -11,10 +11,9 @@
 namespace gdr2::cuda::on_host {
 namespace {
 
-constexpr size_t kMaxShared = 227 * 1024;  // sm_90; sm_80 has 163
 constexpr int kMaxThreads = 1024;
 constexpr unsigned kMaxGridYZ = 65535, kMaxGridX = 0x7fffffff;
-constexpr size_t kSharedAlignment = 128;
+constexpr size_t kSharedAlignment = 1024;
 
 Order chosen_order = Order::kForward;
 uint64_t chosen_seed = 0;
@@ -37,7 +36,7 @@ void check_launch(const char* kernel, dim3 grid, int threads, size_t shared_byte
   if (threads <= 0 || threads > kMaxThreads || threads % 32 != 0) {
     throw EmulationError(name + std::to_string(threads) + " threads a block");
   }
-  if (shared_bytes > kMaxShared)
+  if (shared_bytes > shared_memory_limit())
     throw EmulationError(name + std::to_string(shared_bytes) + " bytes of shared memory");
   if (grid.x > kMaxGridX || grid.y > kMaxGridYZ || grid.z > kMaxGridYZ) {
     throw EmulationError(name + "grid (" + std::to_string(grid.x) + ", " + std::to_string(grid.y) +
@@ -71,6 +70,22 @@ void set_order(Order order, uint64_t seed) {
   chosen_order = order;
   chosen_seed = seed;
 }
+
+namespace {
+int chosen_capability = 0;
+}
+
+void set_compute_capability(int capability) { chosen_capability = capability; }
+
+int compute_capability() {
+  if (chosen_capability == 0) {
+    const char* value = std::getenv("GDR2_ON_HOST_CAPABILITY");
+    chosen_capability = value != nullptr && std::string(value) == "80" ? 80 : 90;
+  }
+  return chosen_capability;
+}
+
+size_t shared_memory_limit() { return (compute_capability() == 80 ? 163 : 227) * size_t{1024}; }
 
 void run(const char* kernel, dim3 grid, int threads, size_t shared_bytes,
          const std::function<void()>& body) {
@@ -134,6 +149,89 @@ void copy_wait(int pending) {
   }
   thread.copies.erase(thread.copies.begin(),
                       thread.copies.begin() + static_cast<std::ptrdiff_t>(done));
+}
+
+namespace {
+
+// An mbarrier.
+struct Transfer {
+  uint32_t expected;  // bytes of the present phase
+  uint8_t phases;     // over, modulo 256
+  uint8_t arrivals, arrived;
+};
+static_assert(sizeof(Transfer) == 8);
+
+Transfer& transfer_at(void* transfer) {
+  check_aligned(transfer, 8, "transfer");
+  Cta::active()->check_shared(transfer, 8, "transfer");
+  return *static_cast<Transfer*>(transfer);
+}
+
+// Ends the phase if everything has come.
+void try_to_end(Transfer& t) {
+  auto& copies = Cta::active()->bulk_copies();
+  uint32_t under_way = 0;
+  for (const BulkCopy& copy : copies)
+    if (copy.transfer == &t) under_way += copy.bytes;
+  if (t.arrived != t.arrivals || under_way != t.expected) return;
+  std::erase_if(copies, [&](const BulkCopy& copy) {
+    if (copy.transfer != &t) return false;
+    std::memcpy(copy.shared, copy.global, copy.bytes);
+    return true;
+  });
+  t.expected = 0, t.arrived = 0, ++t.phases;
+}
+
+}  // namespace
+
+void start_transfer(void* transfer, int arrivals) {
+  transfer_at(transfer) = {0, 0, static_cast<uint8_t>(arrivals), 0};
+}
+
+void arrive(void* transfer) {
+  Transfer& t = transfer_at(transfer);
+  if (t.arrived == t.arrivals) Cta::active()->fail("more arrivals than the transfer counts");
+  ++t.arrived;
+  if (t.expected == 0) try_to_end(t);
+}
+
+void expect_bytes(void* transfer, uint32_t bytes) {
+  transfer_at(transfer).expected += bytes;
+  arrive(transfer);
+}
+
+void copy_bulk(void* shared, const void* global, uint32_t bytes, void* transfer) {
+  Cta& cta = *Cta::active();
+  check_aligned(shared, 16, "copy_bulk to shared memory");
+  check_aligned(global, 16, "copy_bulk from global memory");
+  if (bytes % 16 != 0) cta.fail("copy_bulk of " + std::to_string(bytes) + " bytes");
+  cta.check_shared(shared, bytes, "copy_bulk");
+  std::memset(shared, 0xff, bytes);  // undefined until wait_transfer
+  cta.bulk_copies().push_back({shared, global, bytes, transfer});
+}
+
+void wait_transfer(void* transfer, uint32_t parity) {
+  constexpr int kPatience = 1 << 20;  // turns of the other threads
+  Cta& cta = *Cta::active();
+  Transfer& t = transfer_at(transfer);
+  for (int turn = 0; t.phases % 2 == parity; ++turn) {
+    if (t.arrived == t.arrivals) try_to_end(t);
+    if (t.phases % 2 != parity) return;
+    if (turn == kPatience) cta.fail("waits for a transfer that nobody ends");
+    cta.let_others_run();
+  }
+}
+
+void store_bulk(void* global, const void* shared, uint32_t bytes) {
+  check_aligned(shared, 16, "store_bulk from shared memory");
+  check_aligned(global, 16, "store_bulk to global memory");
+  Cta::active()->check_shared(shared, bytes, "store_bulk");
+  std::memcpy(global, shared, bytes);
+}
+
+void check_warpgroup_operand(const void* tile, size_t bytes) {
+  check_aligned(tile, 1024, "operand of a warpgroup");
+  Cta::active()->check_shared(tile, bytes, "operand of a warpgroup");
 }
 
 void check_aligned(const void* address, size_t alignment, const char* what) {

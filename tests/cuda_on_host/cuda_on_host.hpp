@@ -57,6 +57,12 @@ class EmulationError : public std::runtime_error {
 enum class Order { kForward, kReverse, kShuffled };
 void set_order(Order order, uint64_t seed = 0);
 
+// The device that is emulated, 90 (Hopper) or 80; GDR2_ON_HOST_CAPABILITY in the environment says
+// which. What it does not have is refused in a launch: more shared memory a CTA than that.
+int compute_capability();
+void set_compute_capability(int capability);
+size_t shared_memory_limit();
+
 // Runs every CTA of the grid. Throws EmulationError.
 void run(const char* kernel, dim3 grid, int threads, size_t shared_bytes,
          const std::function<void()>& body);
@@ -97,6 +103,21 @@ void load_matrices(uint32_t (&pair)[4], const void* row, bool transposed);
 void mma_bf16(float* c, const uint32_t (&a)[4], uint32_t b0, uint32_t b1);
 void mma_fp16(float* c, const uint32_t (&a)[4], uint32_t b0, uint32_t b1);
 void mma_tf32(float* c, const std::array<float, 4>& a, const std::array<float, 2>& b);
+
+// stmatrix.x4.trans.
+void store_matrices_transposed(void* row, const uint32_t (&pair)[4]);
+
+// cp.async.bulk to shared memory and the mbarrier that counts arrivals and its bytes (Transfer): the
+// target is NaN until a thread has waited. A bulk store is done at once.
+void start_transfer(void* transfer, int arrivals);
+void arrive(void* transfer);
+void expect_bytes(void* transfer, uint32_t bytes);
+void copy_bulk(void* shared, const void* global, uint32_t bytes, void* transfer);
+void wait_transfer(void* transfer, uint32_t parity);
+void store_bulk(void* global, const void* shared, uint32_t bytes);
+
+// An operand tile of a warpgroup product: `bytes` of shared memory, 1024-byte aligned.
+void check_warpgroup_operand(const void* tile, size_t bytes);
 
 void copy_async_16(void* shared, const void* global, bool valid);
 void copy_commit();

@@ -34,6 +34,22 @@ void load_all(void* const (&lanes)[kLanes]) {
   }
 }
 
+struct MatrixStore {
+  uint16_t* row;  // for row l % 8 of matrix l / 8's transpose
+  const uint32_t* pair;
+};
+
+void store_all_transposed(void* const (&lanes)[kLanes]) {
+  for (int lane = 0; lane < kLanes; ++lane) {
+    const int group = lane / 4, member = lane % 4;
+    for (int j = 0; j < 4; ++j)
+      for (int half = 0; half < 2; ++half)
+        static_cast<const MatrixStore*>(lanes[8 * j + 2 * member + half])->row[group] =
+            static_cast<uint16_t>(static_cast<const MatrixStore*>(lanes[lane])->pair[j] >>
+                                  (16 * half));
+  }
+}
+
 // C [16, 8] += A [16, Depth] B [Depth, 8]; c holds (group, 2 member), (group, 2 member + 1) and
 // the same of row group + 8.
 template <int Depth, class C>
@@ -109,6 +125,13 @@ void load_matrices(uint32_t (&pair)[4], const void* row, bool transposed) {
   } else {
     warp_collective("ldmatrix", &load, load_all<false>);
   }
+}
+
+void store_matrices_transposed(void* row, const uint32_t (&pair)[4]) {
+  check_aligned(row, 16, "stmatrix");
+  Cta::active()->check_shared(row, 16, "stmatrix");
+  MatrixStore store{static_cast<uint16_t*>(row), pair};
+  warp_collective("stmatrix.trans", &store, store_all_transposed);
 }
 
 void mma_bf16(float* c, const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {

@@ -58,7 +58,6 @@ TEST(Hunt, ACaughtKernelNamesItsCaseAndIsLeftAloneAfterwards) {
 }
 
 TEST(Hunt, ACaseWithoutTheFaultIsNotJudged) {
-  const auto mutant = make_mutant(find_fault("result.K_128"));
   const auto tail = make_mutant(find_fault("forward.padding_decays"));
   std::vector<Prey> prey{{tail.get(), &right_kernel(Form::kChunk), false, {}, {}, 0, 0, {}}};
   hunt(parse_case("T=64 K=16 V=16 pass=fwd"), prey);

@@ -30,6 +30,20 @@ __device__ __forceinline__ void load_matrices(uint32_t (&pair)[4], const void* r
 #endif
 }
 
+// The transposes of four 8 x 8 matrices that lanes hold as load_matrices<false> hands them out; lane
+// l gives the address for row l % 8 of matrix l / 8's transpose. Hopper only.
+__device__ __forceinline__ void store_matrices_transposed(void* row, const uint32_t (&pair)[4]) {
+#if defined(GDR2_CUDA_ON_HOST)
+  on_host::store_matrices_transposed(row, pair);
+#elif defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  const uint32_t address = static_cast<uint32_t>(__cvta_generic_to_shared(row));
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
+                   address),
+               "r"(pair[0]), "r"(pair[1]), "r"(pair[2]), "r"(pair[3])
+               : "memory");
+#endif
+}
+
 template <class Operand>
 __device__ __forceinline__ Fragment<Operand> load(const Operand* tile, int ld) {
   const int lane = lane_index();

@@ -27,6 +27,9 @@ void launch(const char* name, void (*kernel)(Parameters...), dim3 grid, int thre
 
 inline void fill_zero(void* target, size_t bytes, Stream) { on_host::fill_zero(target, bytes); }
 
+inline bool is_hopper() { return on_host::compute_capability() == 90; }
+inline size_t shared_memory_limit() { return on_host::shared_memory_limit(); }
+
 #else
 
 using Stream = cudaStream_t;
@@ -56,6 +59,25 @@ void launch(const char* name, void (*kernel)(Parameters...), dim3 grid, int thre
 
 inline void fill_zero(void* target, size_t bytes, Stream stream) {
   check(cudaMemsetAsync(target, 0, bytes, stream), "cudaMemsetAsync");
+}
+
+// Of the present device; `otherwise` where there is none.
+inline int device_attribute(cudaDeviceAttr attribute, int otherwise) {
+  int device = 0, value = 0;
+  const bool known = cudaGetDevice(&device) == cudaSuccess &&
+                     cudaDeviceGetAttribute(&value, attribute, device) == cudaSuccess;
+  if (!known) cudaGetLastError();  // not the next call's fault
+  return known ? value : otherwise;
+}
+
+// The present device runs code for sm_90a (kHopper).
+inline bool is_hopper() {
+  return device_attribute(cudaDevAttrComputeCapabilityMajor, 0) == 9;
+}
+
+// The most shared memory of a CTA on the present device, in bytes.
+inline size_t shared_memory_limit() {
+  return static_cast<size_t>(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, 227 * 1024));
 }
 
 #endif

@@ -22,6 +22,14 @@ namespace gdr2::cuda {
 
 constexpr int kWarp = 32;
 
+// Is this a translation for Hopper (sm_90a), whose warpgroup products and bulk copies no other
+// architecture has? Kernels that use them have an empty body elsewhere and are not launched.
+#if defined(GDR2_CUDA_ON_HOST) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
+constexpr bool kHopper = true;
+#else
+constexpr bool kHopper = false;
+#endif
+
 // N elements that are loaded and stored at once when N * sizeof(T) is 4, 8 or 16 bytes.
 template <class T, int N>
 struct alignas(sizeof(T) * N) Pack {

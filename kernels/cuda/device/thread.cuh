@@ -36,10 +36,10 @@ __device__ __forceinline__ void sync_named(int id, int threads) {
 // The 32 lanes of a warp: orders their accesses to memory.
 __device__ __forceinline__ void sync_warp() { __syncwarp(); }
 
-// The CTA's dynamic shared memory, 128-byte aligned. Undefined at the start (the emulation fills
+// The CTA's dynamic shared memory, 1024-byte aligned. Undefined at the start (the emulation fills
 // it with NaN).
 __device__ __forceinline__ unsigned char* shared_memory() {
-  extern __shared__ __align__(128) unsigned char gdr2_shared_bytes[];
+  extern __shared__ __align__(1024) unsigned char gdr2_shared_bytes[];
   return gdr2_shared_bytes;
 }
 
@@ -83,7 +83,7 @@ struct ThreadPlace {
 // The dynamic shared memory as one struct (trivial, arrays only); launch with sizeof(T) bytes.
 template <class T>
 __device__ __forceinline__ T& shared_as() {
-  static_assert(alignof(T) <= 128);
+  static_assert(alignof(T) <= 1024);
   return *reinterpret_cast<T*>(shared_memory());
 }
 

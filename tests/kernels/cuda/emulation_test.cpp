@@ -2,6 +2,7 @@
 // The emulation turns mistakes of device code into errors: each test makes one.
 #include <gtest/gtest.h>
 
+#include "kernels/cuda/device/bulk.cuh"
 #include "kernels/cuda/device/launch.cuh"
 #include "kernels/cuda/device/memory.cuh"
 #include "kernels/cuda/device/mma.cuh"
@@ -110,6 +111,36 @@ TEST(EmulationTest, AMissingBarrierShowsBetweenOrders) {
     return sum;
   };
   EXPECT_NE(result(on_host::Order::kForward), result(on_host::Order::kReverse));
+}
+
+TEST(EmulationTest, BulkCopiesArriveWhenWaitedForAndNotBefore) {
+  alignas(16) static float source[64];
+  std::fill_n(source, 64, 3.0f);
+  on_host::run("kernel", dim3(1), 64, 512, [] {
+    auto& transfer = *reinterpret_cast<Transfer*>(shared_memory() + 256);
+    const auto* target = reinterpret_cast<const float*>(shared_memory());
+    if (thread_index() == 0) start_transfer(transfer, 1);
+    sync_threads();
+    for (uint32_t phase = 0; phase < 3; ++phase) {
+      if (thread_index() == 63) {
+        expect_bytes(transfer, 256);
+        copy_bulk(shared_memory(), source, 256, transfer);
+        EXPECT_TRUE(std::isnan(target[5]));
+      }
+      wait_transfer(transfer, phase % 2);
+      EXPECT_EQ(target[thread_index()], 3.0f);
+      sync_threads();
+    }
+  });
+}
+
+TEST(EmulationTest, AWaitForATransferThatNobodyEndsIsReported) {
+  expect_error("nobody ends", 32, 16, [] {
+    auto& transfer = *reinterpret_cast<Transfer*>(shared_memory());
+    if (thread_index() == 0) start_transfer(transfer, 1);
+    sync_threads();
+    wait_transfer(transfer, 0);
+  });
 }
 
 }  // namespace

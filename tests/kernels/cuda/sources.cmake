@@ -1,4 +1,4 @@
-# Tests of device code and kernels, for a GPU and under the emulation; library_test and emulation_test need no kernel to run.
+# Tests of device code and kernels, for a GPU and under the emulation; library_test needs no kernel to run. The emulation has its own.
 set(GDR2_CUDA_TESTS
   backward_test.cu
   chunk_index_test.cu
@@ -6,6 +6,7 @@ set(GDR2_CUDA_TESTS
   forward_test.cu
   functions_test.cu
   gate_test.cu
+  large_problem_test.cu
   memory_test.cu
   mma_test.cu
   numbers_test.cu
@@ -13,4 +14,4 @@ set(GDR2_CUDA_TESTS
 )
 list(TRANSFORM GDR2_CUDA_TESTS PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
 set(GDR2_CUDA_LIBRARY_TEST ${CMAKE_CURRENT_LIST_DIR}/library_test.cpp)
-set(GDR2_EMULATION_TEST ${CMAKE_CURRENT_LIST_DIR}/emulation_test.cpp)
+set(GDR2_EMULATION_TEST ${CMAKE_CURRENT_LIST_DIR}/emulation_test.cpp ${CMAKE_CURRENT_LIST_DIR}/shared_memory_test.cpp)
