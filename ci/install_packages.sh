@@ -4,7 +4,8 @@
 set -euo pipefail
 
 # tool:package, so that a tool that came from elsewhere is left as it is
-tools=(cmake:cmake ninja:ninja-build g++:g++ ccache:ccache git:git python3:python3)
+tools=(cmake:cmake ninja:ninja-build g++:g++ ccache:ccache git:git python3:python3
+       node:nodejs npm:npm chromium:chromium mpirun:openmpi-bin)
 libraries=(libeigen3-dev libboost-dev libmpfr-dev libgmp-dev librapidcheck-dev libgtest-dev
            libgmock-dev libcli11-dev nlohmann-json3-dev libfmt-dev libbenchmark-dev librandom123-dev)
 
@@ -13,7 +14,7 @@ is_installed() {
 }
 
 if ! command -v apt-get >/dev/null; then
-  echo "install_packages: no apt-get here; see that these are installed: ${tools[*]#*:} ${libraries[*]} python3-jsonschema"
+  echo "install_packages: no apt-get here; see that these are installed: ${tools[*]#*:} ${libraries[*]} python3-jsonschema python3-numpy"
   exit 0
 fi
 
@@ -25,6 +26,8 @@ for library in "${libraries[@]}"; do
   is_installed "$library" || missing+=("$library")
 done
 python3 -c 'import jsonschema' 2>/dev/null || missing+=(python3-jsonschema)
+# Any interpreter will do: the test that needs numpy looks for one.
+python3 -c 'import numpy' 2>/dev/null || /usr/bin/python3 -c 'import numpy' 2>/dev/null || missing+=(python3-numpy)
 if [ ${#missing[@]} -eq 0 ]; then
   echo "install_packages: nothing is missing"
   exit 0

@@ -31,5 +31,8 @@ Command add_report(CLI::App& app);
 Command add_merge(CLI::App& app);
 Command add_compare(CLI::App& app);
 Command add_history(CLI::App& app);
+Command add_bench(CLI::App& app, const Argv& argv);
+Command add_export(CLI::App& app);
+Command add_worker(CLI::App& app);
 
 }  // namespace gdr2

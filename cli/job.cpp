@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cli/interrupt.hpp"
+#include "properties/judge/check.hpp"
 
 namespace gdr2 {
 namespace {
@@ -16,6 +17,8 @@ constexpr auto kSignalPoll = std::chrono::milliseconds(50);
 Verdict judge_or_crash(const Job& job) {
   try {
     return job.judge();
+  } catch (const KernelFault& fault) {
+    return verdict_of(fault);
   } catch (const std::exception& error) {
     return {.state = State::kCrashed, .reason = error.what()};
   } catch (...) {

@@ -7,6 +7,7 @@
 #include "cli/shell.hpp"
 #include "fixtures/activation_file.hpp"
 #include "fixtures/case.hpp"
+#include "fixtures/contract_file.hpp"
 #include "properties/judge/check.hpp"
 #include "reference/error.hpp"
 
@@ -30,10 +31,11 @@ Job judge_job(const std::string& file, const JudgeOptions& options) {
   const auto activations = read_activations(file);
   if (activations.results.empty()) fail("{}: no results to judge: none of o, ht, dq, dk ...", file);
   const Case c{.problem = activations.problem, .file = file};
-  const auto contract = options.contract.empty() ? standard_contract(c.problem.dtype)
-                                                 : parse_contract(options.contract, "--contract");
+  const auto contract = options.contract.empty()
+                            ? standard_contract(c.problem.dtype)
+                            : find_contract(options.contract, "--contract").of(c.problem.dtype);
   auto repro = "gdr2 judge " + shell_quoted(file);
-  if (!options.contract.empty()) repro += " --contract " + options.contract;
+  if (!options.contract.empty()) repro += " --contract " + shell_quoted(options.contract);
   return {
       .record = {.kernel = "recorded",
                  .line = to_string(c),
@@ -62,9 +64,9 @@ Command add_judge(CLI::App& app, const Argv& argv) {
       ->required();
   command
       ->add_option("--contract", options->contract,
-                   "Arithmetic that is assumed of whoever made the results: fp64 fp32 tf32 bf16 "
-                   "fp16, and sites that differ, as bf16,auxiliary=bf16; default: what the inputs "
-                   "are stored in")
+                   "Arithmetic that is assumed of whoever made the results: a name (`gdr2 list "
+                   "contracts`), a file, or fp64 fp32 tf32 bf16 fp16 and sites that differ, as "
+                   "bf16,auxiliary=bf16; default: what the inputs are stored in")
       ->type_name("CONTRACT");
   options->run.add_to(*command);
   return {command, [options, argv] { return judge(*options, argv); }};

@@ -8,6 +8,7 @@
 
 #include "cli/commands.hpp"
 #include "fixtures/case_set.hpp"
+#include "fixtures/contract_file.hpp"
 #include "fixtures/recipes.hpp"
 #include "kernels/kernel.hpp"
 #include "properties/laws/law.hpp"
@@ -57,6 +58,12 @@ Rows set_rows() {
   return rows;
 }
 
+Rows contract_rows() {
+  Rows rows;
+  for (const auto& name : contract_names()) rows.emplace_back(name, find_contract(name, "contract").kernel);
+  return rows;
+}
+
 Rows recipe_rows() {
   Rows rows;
   for (const auto& recipe : recipes()) rows.emplace_back(recipe.name, recipe.description);
@@ -77,7 +84,8 @@ Rows mutant_rows() {
 }
 
 const std::vector<Topic>& topics() {
-  static const std::vector<Topic> topics{{"kernels", kernel_rows},
+  static const std::vector<Topic> topics{{"contracts", contract_rows},
+                                         {"kernels", kernel_rows},
                                          {"laws", law_rows},
                                          {"mutants", mutant_rows},
                                          {"problems", problem_rows},
@@ -105,7 +113,7 @@ int list(const std::string& wanted) {
 
 Command add_list(CLI::App& app) {
   auto* command =
-      app.add_subcommand("list", "Name the kernels, laws, keys of a problem, recipes and sets there are");
+      app.add_subcommand("list", "Name the contracts, kernels, laws, keys of a problem, recipes and sets there are");
   auto wanted = std::make_shared<std::string>();
   std::vector<std::string> names;
   for (const auto& topic : topics()) names.push_back(topic.name);

@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "cli/commands.hpp"
+#include "cli/kernel_options.hpp"
 #include "reference/error.hpp"
 #include "reports/build_info.hpp"
 
@@ -10,10 +11,12 @@ namespace {
 
 constexpr int kUsage = 2;
 
-int run(CLI::App& app, const std::vector<gdr2::Command>& commands) {
+int run(CLI::App& app, const std::vector<gdr2::Command>& commands,
+        const gdr2::KernelOptions& kernel_options) {
   for (const auto& command : commands) {
     if (!command.app->parsed()) continue;
     try {
+      if (kernel_options.taken_by(*command.app)) kernel_options.apply();
       return command.run();
     } catch (const gdr2::Error& error) {
       std::cerr << "gdr2 " << command.app->get_name() << ": " << error.what() << '\n';
@@ -47,11 +50,16 @@ int main(int argc, char** argv) {
       gdr2::add_history(app),           //
       gdr2::add_merge(app),             //
       gdr2::add_search(app),            //
+      gdr2::add_bench(app, words),      //
+      gdr2::add_export(app),            //
+      gdr2::add_worker(app),            //
   };
+  gdr2::KernelOptions kernel_options;
+  for (const auto& command : commands) kernel_options.add_to(*command.app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kUsage;
   }
-  return run(app, commands);
+  return run(app, commands, kernel_options);
 }

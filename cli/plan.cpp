@@ -6,6 +6,7 @@
 #include <sstream>
 #include <unordered_set>
 
+#include "cli/kernel_options.hpp"
 #include "cli/shell.hpp"
 #include "fixtures/case_set.hpp"
 #include "fixtures/recipes.hpp"
@@ -77,6 +78,15 @@ std::vector<KernelCase> variants(const KernelCase& given, const Selection& selec
   return variants;
 }
 
+/// A kernel that fails already at the question is to be judged.
+bool takes(const Kernel& kernel, const Problem& problem) {
+  try {
+    return !kernel.unsupported(problem);
+  } catch (const KernelFault&) {
+    return true;
+  }
+}
+
 std::vector<const Kernel*> kernels_for(const KernelCase& kernel_case,
                                        const std::vector<std::string>& names) {
   std::vector<const Kernel*> chosen;
@@ -86,11 +96,25 @@ std::vector<const Kernel*> kernels_for(const KernelCase& kernel_case,
     for (const auto& name : names) chosen.push_back(&find_kernel(name));
   } else {
     for (const auto& kernel : kernels())
-      if (!kernel->unsupported(kernel_case.c.problem)) chosen.push_back(kernel.get());
+      if (takes(*kernel, kernel_case.c.problem)) chosen.push_back(kernel.get());
     if (chosen.empty())
       for (const auto& kernel : kernels()) chosen.push_back(kernel.get());
   }
   return chosen;
+}
+
+std::string joined(const std::vector<Name>& names) {
+  std::string text;
+  for (const auto name : names) text += fmt::format("{}{}", text.empty() ? "" : " ", to_string(name));
+  return text;
+}
+
+/// The name of a command may hold blanks, which a line cannot.
+std::string repro_of(const std::string& kernel, const std::string& line) {
+  const auto options = kernel_option_words();
+  if (kernel.find(' ') == std::string::npos)
+    return "gdr2 repro " + shell_quoted(fmt::format("{}{} {}", kKernelKey, kernel, line)) + options;
+  return fmt::format("gdr2 verify -v --kernel {} {}{}", shell_quoted(kernel), shell_quoted(line), options);
 }
 
 }  // namespace
@@ -110,10 +134,12 @@ std::vector<KernelCase> select_cases(const Selection& selection) {
   for (const auto& recipe : selection.recipes) in_option("--recipe", [&] { find_recipe(recipe); });
   std::vector<KernelCase> cases;
   std::unordered_set<std::string> seen;
-  for (const auto& given : given_cases(selection))
+  for (auto given : given_cases(selection)) {
+    if (selection.forward_only) given.c.problem.backward = false;
     for (auto& variant : variants(given, selection))
       if (seen.insert(variant.kernel + ' ' + to_string(variant.c)).second)
         cases.push_back(std::move(variant));
+  }
   return cases;
 }
 
@@ -133,9 +159,15 @@ CaseRecord record_of(const KernelOnCase& pair) {
   CaseRecord record{.kernel = kernel->name(),
                     .line = line,
                     .dtype = std::string(to_string(c.problem.dtype)),
-                    .repro = "gdr2 repro " +
-                             shell_quoted(fmt::format("{}{} {}", kKernelKey, kernel->name(), line))};
-  if (!kernel->unsupported(c.problem)) record.contract = to_string(kernel->contract(c.problem));
+                    .repro = repro_of(kernel->address(), line)};
+  try {
+    if (kernel->unsupported(c.problem)) return record;
+    record.contract = to_string(kernel->contract(c.problem));
+    if (const auto omitted = kernel->omitted(c.problem); !omitted.empty() && c.problem.backward)
+      record.note = "gradients that it does not give: " + joined(omitted);
+  } catch (const KernelFault&) {
+    // The job asks again and gives the verdict.
+  }
   return record;
 }
 

@@ -49,8 +49,8 @@ Command add_verify(CLI::App& app, const Argv& argv) {
   add_repeatable(*command, "--set", selection.sets,
                  "A set of cases: smoke, ci, or a file of lines", "SET");
   add_repeatable(*command, "--kernel", selection.kernels,
-                 "Kernel to judge, by name or as a library PATH.so; default: all that support the "
-                 "case",
+                 "Kernel to judge: a name, a library PATH.so, or exec:COMMAND "
+                 "(docs/HOWTO_verify_your_kernel.md); default: all that support the case",
                  "NAME");
   add_repeatable(*command, "--recipe", selection.recipes,
                  "Run each drawn case with this recipe instead", "NAME");
@@ -59,6 +59,7 @@ Command add_verify(CLI::App& app, const Argv& argv) {
   command->add_option("--seeds", selection.seeds, "Run each drawn case with N seeds, counting up")
       ->check(CLI::Range(std::uint64_t{1}, kMostSeeds))
       ->type_name("N");
+  command->add_flag("--forward", selection.forward_only, "Of each case only the forward pass");
   options->run.add_to(*command);
   return {command, [options, argv] { return verify(*options, argv); }};
 }

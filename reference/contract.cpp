@@ -15,6 +15,7 @@ Format* site_of(Contract& c, std::string_view name) {
   if (name == "solve") return &c.solve;
   if (name == "state") return &c.state;
   if (name == "gate") return &c.gate;
+  if (name == "accumulator") return &c.accumulator;
   if (name == "normalized") return &c.normalized;
   return nullptr;
 }
@@ -64,7 +65,7 @@ Contract parse_contract(std::string_view text, std::string_view what) {
     else if (auto* site = site_of(contract, name))
       *site = value == "none" ? Format::kNone : parse_format(value, fmt::format("{}: {}", what, name));
     else
-      fail("{}: '{}' is no site; sites are operand, auxiliary, solve, state, gate, normalized and "
+      fail("{}: '{}' is no site; sites are operand, auxiliary, solve, state, gate, accumulator, normalized and "
            "direct_rows",
            what, name);
   }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "kernels/abi/marshal.hpp"
+#include "kernels/abi/stopwatch.hpp"
 #include "reference/error.hpp"
 
 namespace gdr2 {
@@ -60,6 +61,10 @@ class AbiKernel : public Kernel {
   }
 
   static void must(gdr2_status status, const char* call, const char* message) {
+    if (status == GDR2_UNSUPPORTED && std::strcmp(call, "query") != 0)
+      throw KernelFault(KernelFault::Kind::kWrong,
+                        fmt::format("{} does not support a problem that query says it supports: {}",
+                                    call, *message ? message : "no message"));
     if (status != GDR2_OK)
       fail("{} returned {}: {}", call, int(status), *message ? message : "no message");
   }
@@ -78,6 +83,32 @@ class AbiKernel : public Kernel {
     s.abi.saved = s.saved.get();
     s.abi.saved_bytes = s.saved.get() ? capability.saved_bytes : 0;
     return s;
+  }
+
+  static Tensors allocated(const Problem& problem, const std::vector<Name>& names) {
+    Tensors tensors;
+    for (auto name : names) tensors[name] = Tensor(dtype_of(problem, name), shape_of(problem, name));
+    return tensors;
+  }
+
+  static double bytes_of(const Tensors& tensors) {
+    double bytes = 0;
+    for (const auto& [name, tensor] : tensors) bytes += double(tensor.storage()->size());
+    return bytes;
+  }
+
+  /// `call` once, so that it fails here if it does, and then ready for the stopwatch.
+  TimedCall timed(const std::function<void()>& call, double memory_bytes) const {
+    call();
+    space().synchronize();
+    TimedCall ready;
+    ready.memory_bytes = memory_bytes;
+    ready.copy_gb_per_s = measured_copy_gb_per_s(memory());
+    ready.device = device_name(memory());
+    ready.run = [memory = memory(), call](int repetitions) {
+      return time_calls(memory, repetitions, call);
+    };
+    return ready;
   }
 
  private:
@@ -135,11 +166,63 @@ class AbiChunkKernel : public AbiKernel {
     return out;
   }
 
+  static gdr2_gradients gradients_of(Mirror& mirror, const Tensors& t) {
+    gdr2_gradients d{};
+    d.dq = mirrored(mirror, t, Name::dq);
+    d.dk = mirrored(mirror, t, Name::dk);
+    d.dv = mirrored(mirror, t, Name::dv);
+    d.dg = mirrored(mirror, t, Name::dg);
+    d.db = mirrored(mirror, t, Name::db);
+    d.dw = mirrored(mirror, t, Name::dw);
+    d.dh0 = mirrored(mirror, t, Name::dh0);
+    d.dA_log = mirrored(mirror, t, Name::dA_log);
+    d.ddt_bias = mirrored(mirror, t, Name::ddt_bias);
+    for (const auto& [stage, name] : kStages) d.stage[stage] = mirrored(mirror, t, name);
+    return d;
+  }
+
   void call_forward(const Problem& problem, const gdr2_inputs& in, const gdr2_outputs& out,
                     gdr2_workspace& workspace) const {
     const AbiProblem abi(problem, space());
     must(table().forward(abi.get(), &in, &out, &workspace), "forward", workspace.error);
     space().synchronize();
+  }
+
+  /// A call whose tensors stay in the library's memory.
+  struct Resident {
+    Resident(const MemorySpace& space, const Problem& problem) : mirror(space), problem(problem, space) {}
+    Mirror mirror;
+    AbiProblem problem;
+    std::optional<Scratch> scratch;
+    gdr2_inputs in{};
+    gdr2_outputs out{};
+    gdr2_cotangents dy{};
+    gdr2_gradients d{};
+  };
+
+  TimedCall do_prepare_timing(const Problem& problem, const Tensors& inputs, Pass pass) const override {
+    const bool both = pass == Pass::kForwardBackward;
+    const auto capability =
+        query(problem, both ? GDR2_PASS_FORWARD | GDR2_PASS_BACKWARD : GDR2_PASS_FORWARD);
+    const auto r = std::make_shared<Resident>(space(), problem);
+    const bool with_saved = both && intermediates_ == Intermediates::kSaved;
+    r->scratch.emplace(scratch(capability, with_saved));
+    const auto outputs = allocated(problem, output_names(problem));
+    const auto gradients = allocated(problem, both ? gradient_names(problem) : std::vector<Name>());
+    r->in = inputs_of(r->mirror, inputs);
+    r->out = outputs_of(r->mirror, outputs);
+    r->dy = {mirrored(r->mirror, inputs, Name::do_), mirrored(r->mirror, inputs, Name::dht)};
+    r->d = gradients_of(r->mirror, gradients);
+    const auto call = [this, r, both] {
+      auto& workspace = r->scratch->abi;
+      must(table().forward(r->problem.get(), &r->in, &r->out, &workspace), "forward", workspace.error);
+      if (both)
+        must(table().backward(r->problem.get(), &r->in, &r->dy, &r->d, &workspace), "backward",
+             workspace.error);
+    };
+    const double scratch_bytes =
+        double(capability.workspace_bytes) + (with_saved ? double(capability.saved_bytes) : 0.0);
+    return timed(call, scratch_bytes + bytes_of(outputs) + bytes_of(gradients));
   }
 
   void do_backward(const Problem& problem, const Tensors& inputs,
@@ -150,23 +233,12 @@ class AbiChunkKernel : public AbiKernel {
     auto s = scratch(capability, intermediates_ == Intermediates::kSaved);
     Tensors outputs;  // of the forward that fills the saved buffer
     if (s.abi.saved) {
-      for (auto name : output_names(problem))
-        outputs[name] = Tensor(dtype_of(problem, name), shape_of(problem, name));
+      outputs = allocated(problem, output_names(problem));
       call_forward(problem, in, outputs_of(mirror, outputs), s.abi);
     }
     const gdr2_cotangents dy{mirrored(mirror, inputs, Name::do_),
                              mirrored(mirror, inputs, Name::dht)};
-    gdr2_gradients d{};
-    d.dq = mirrored(mirror, gradients, Name::dq);
-    d.dk = mirrored(mirror, gradients, Name::dk);
-    d.dv = mirrored(mirror, gradients, Name::dv);
-    d.dg = mirrored(mirror, gradients, Name::dg);
-    d.db = mirrored(mirror, gradients, Name::db);
-    d.dw = mirrored(mirror, gradients, Name::dw);
-    d.dh0 = mirrored(mirror, gradients, Name::dh0);
-    d.dA_log = mirrored(mirror, gradients, Name::dA_log);
-    d.ddt_bias = mirrored(mirror, gradients, Name::ddt_bias);
-    for (const auto& [stage, name] : kStages) d.stage[stage] = mirrored(mirror, gradients, name);
+    const auto d = gradients_of(mirror, gradients);
     const AbiProblem abi(problem, space());
     must(table().backward(abi.get(), &in, &dy, &d, &s.abi), "backward", s.abi.error);
     space().synchronize();
@@ -227,24 +299,53 @@ class AbiDecodeKernel : public AbiKernel {
         ht->second.set(row * state + i, pool.get(slot_of(problem, row) * state + i));
   }
 
+  /// The call, with the rows' slots uploaded to `slots`.
+  gdr2_decode call_of(Mirror& mirror, const Problem& problem, const Tensors& inputs,
+                      const Tensors& outputs, const Tensor& pool, const SpaceBuffer& slots) const {
+    std::vector<std::int32_t> slot(problem.B);
+    for (std::int64_t row = 0; row < problem.B; ++row) slot[row] = std::int32_t(slot_of(problem, row));
+    space().upload(slots.get(), slot.data(), slot.size() * sizeof slot[0]);
+    const auto get = [&](Name name) { return mirrored(mirror, inputs, name); };
+    return {get(Name::q), get(Name::k), get(Name::v), get(Name::g), get(Name::b), get(Name::w),
+            get(Name::A_log), get(Name::dt_bias), mirrored(mirror, outputs, Name::o), mirror.add(pool),
+            reinterpret_cast<const std::int32_t*>(slots.get()), 2 * problem.B + 1};
+  }
+
   void do_forward(const Problem& problem, const Tensors& inputs, Tensors& outputs) const override {
     Mirror mirror(space());
     const auto pool = make_pool(problem, inputs), before = pool.clone();
-    std::vector<std::int32_t> slots(problem.B);
-    for (std::int64_t row = 0; row < problem.B; ++row) slots[row] = slot_of(problem, row);
-    const SpaceBuffer slot_buffer(space(), slots.size() * sizeof slots[0]);
-    space().upload(slot_buffer.get(), slots.data(), slots.size() * sizeof slots[0]);
-    const auto get = [&](Name name) { return mirrored(mirror, inputs, name); };
-    gdr2_decode call{get(Name::q), get(Name::k),     get(Name::v),       get(Name::g),
-                     get(Name::b), get(Name::w),     get(Name::A_log),   get(Name::dt_bias),
-                     mirrored(mirror, outputs, Name::o), mirror.add(pool), nullptr, 2 * problem.B + 1};
-    call.slot = reinterpret_cast<const std::int32_t*>(slot_buffer.get());
+    const SpaceBuffer slots(space(), problem.B * sizeof(std::int32_t));
+    const auto call = call_of(mirror, problem, inputs, outputs, pool, slots);
     const AbiProblem abi(problem, space());
     auto s = scratch(query(problem, GDR2_PASS_DECODE), false);
     must(table().decode(abi.get(), &call, &s.abi), "decode", s.abi.error);
     space().synchronize();
     mirror.download();
     read_pool(problem, pool, before, outputs);
+  }
+
+  struct Resident {
+    Resident(const MemorySpace& space, const Problem& problem)
+        : mirror(space), problem(problem, space), slots(space, problem.B * sizeof(std::int32_t)) {}
+    Mirror mirror;
+    AbiProblem problem;
+    SpaceBuffer slots;
+    std::optional<Scratch> scratch;
+    gdr2_decode call{};
+  };
+
+  TimedCall do_prepare_timing(const Problem& problem, const Tensors& inputs, Pass pass) const override {
+    if (pass != Pass::kForward) fail("decode: no backward");
+    const auto capability = query(problem, GDR2_PASS_DECODE);
+    const auto r = std::make_shared<Resident>(space(), problem);
+    const auto pool = make_pool(problem, inputs);
+    const auto outputs = allocated(problem, {Name::o});
+    r->scratch.emplace(scratch(capability, false));
+    r->call = call_of(r->mirror, problem, inputs, outputs, pool, r->slots);
+    const auto call = [this, r] {
+      must(table().decode(r->problem.get(), &r->call, &r->scratch->abi), "decode", r->scratch->abi.error);
+    };
+    return timed(call, double(capability.workspace_bytes) + bytes_of(outputs));
   }
 
   void do_backward(const Problem&, const Tensors&, Tensors&) const override {

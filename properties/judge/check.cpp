@@ -182,11 +182,20 @@ Verdict run_and_judge(const Kernel& kernel, const Case& c, const CheckOptions& o
 
 }  // namespace
 
+Verdict verdict_of(const KernelFault& fault) {
+  if (fault.kind() == KernelFault::Kind::kWrong) return {State::kFailed, "exact", fault.what(), {}};
+  if (fault.kind() == KernelFault::Kind::kSkipped) return {State::kSkipped, "", fault.what(), {}};
+  const bool late = fault.kind() == KernelFault::Kind::kTimedOut;
+  return {late ? State::kTimedOut : State::kCrashed, "", fault.what(), {}};
+}
+
 Verdict check(const Kernel& kernel, const Case& c, const CheckOptions& options) {
-  if (const auto reason = kernel.unsupported(c.problem))
-    return {State::kSkipped, "", fmt::format("{}: {}", kernel.name(), *reason), {}};
   try {
+    if (const auto reason = kernel.unsupported(c.problem))
+      return {State::kSkipped, "", fmt::format("{}: {}", kernel.name(), *reason), {}};
     return run_and_judge(kernel, c, options);
+  } catch (const KernelFault& fault) {
+    return verdict_of(fault);
   } catch (const EnvelopeOverflow& overflow) {
     return {State::kMistrusted, "global", overflow.what(), {}};
   } catch (const std::exception& error) {
@@ -194,12 +203,16 @@ Verdict check(const Kernel& kernel, const Case& c, const CheckOptions& options) 
   }
 }
 
+Verdict judge_results(const Problem& problem, const Tensors& inputs, const Contract& contract,
+                      const Tensors& results, const CheckOptions& options) {
+  auto verdict = Judge(problem, inputs, contract, results, options).verdict();
+  verdict.difficulty = difficulty_of(problem, inputs);
+  return verdict;
+}
+
 Verdict judge_results(const Case& c, const Contract& contract, const Tensors& results,
                       const CheckOptions& options) {
-  const auto inputs = make_inputs(c);
-  auto verdict = Judge(c.problem, inputs, contract, results, options).verdict();
-  verdict.difficulty = difficulty_of(c.problem, inputs);
-  return verdict;
+  return judge_results(c.problem, make_inputs(c), contract, results, options);
 }
 
 }  // namespace gdr2

@@ -23,9 +23,15 @@ struct CheckOptions {
 
 Verdict check(const Kernel& kernel, const Case& c, const CheckOptions& options = {});
 
+/// CRASHED, TIMED_OUT, FAILED or SKIPPED, with the reason.
+Verdict verdict_of(const KernelFault& fault);
+
 /// Results that somebody recorded (any of o, ht, dq ... as `results`) for the inputs of a case,
 /// judged under a contract that is assumed for whoever made them.
 Verdict judge_results(const Case& c, const Contract& contract, const Tensors& results,
                       const CheckOptions& options = {});
+/// The same for inputs that are at hand.
+Verdict judge_results(const Problem& problem, const Tensors& inputs, const Contract& contract,
+                      const Tensors& results, const CheckOptions& options = {});
 
 }  // namespace gdr2

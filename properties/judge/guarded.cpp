@@ -65,7 +65,7 @@ Tensors run_once(const Kernel& kernel, const Problem& problem, const Tensors& in
   kernel.forward(problem, inputs, results);
   if (problem.backward) {
     auto gradients = poisoned(problem, of_backward, kPoisons[0]);
-    gradients.merge(poisoned(problem, gradient_names(problem), poison));
+    gradients.merge(poisoned(problem, kernel.given_gradients(problem), poison));
     kernel.backward(problem, inputs, gradients);
     results.merge(gradients);
   }

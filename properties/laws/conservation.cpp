@@ -11,6 +11,7 @@ namespace gdr2::laws {
 namespace {
 
 constexpr const char* kForwardOnly = "forward only";
+constexpr const char* kTied = "the kernel does not give the gradients of gates that it ties";
 constexpr const char* kNorm = "with the L2 norm in the kernel q and k are not those of the law";
 constexpr const char* kGate = "with a gate in the kernel dg is not that of the law";
 constexpr const char* kNoFinalState = "the loss sees a final state that is not asked for";
@@ -19,6 +20,7 @@ constexpr const char* kNoFinalState = "the loss sees a final state that is not a
 template <class Body>
 Verdict balance(const Kernel& kernel, const Case& c, const Body& body) {
   if (!c.problem.backward) return skipped(kForwardOnly);
+  if (!kernel.omitted(c.problem).empty()) return skipped(kTied);
   return judge(c, [&](const Call& call) -> Violation {
     auto all = run(kernel, call);
     for (const auto& [name, tensor] : call.inputs) all[name] = tensor;

@@ -55,7 +55,7 @@ Tensors run(const Kernel& kernel, const Call& call) {
   auto results = allocate(call.problem, output_names(call.problem));
   kernel.forward(call.problem, call.inputs, results);
   if (call.problem.backward) {
-    auto gradients = allocate(call.problem, gradient_names(call.problem));
+    auto gradients = allocate(call.problem, kernel.given_gradients(call.problem));
     kernel.backward(call.problem, call.inputs, gradients);
     results.merge(gradients);
   }

@@ -218,6 +218,7 @@ Verdict reduce(const Kernel& kernel, const Case& c, const Rule& rule) {
   if (p.gate != Gate::kLog) return skipped("the gate is in the kernel");
   if (p.l2norm) return skipped("the L2 norm is in the kernel");
   if (p.neg_eigval) return skipped("b is doubled in the kernel, and w is not");
+  if (!kernel.omitted(p).empty()) return skipped("the kernel ties gates of its own");
   if (p.T * p.K * p.V > kMostNumbers) return skipped("too large for the older rule's reference");
   return judge(c, [&](const Call& given) -> Violation {
     const auto call = tied(given, rule);

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <chrono>
+
+#include "kernels/kernel.hpp"
+
+namespace gdr2 {
+namespace {
+
+Tensors allocated(const Problem& problem, const std::vector<Name>& names) {
+  Tensors tensors;
+  for (auto name : names) tensors[name] = Tensor(dtype_of(problem, name), shape_of(problem, name));
+  return tensors;
+}
+
+}  // namespace
+
+std::vector<Name> Kernel::given_gradients(const Problem& problem) const {
+  auto names = gradient_names(problem);
+  const auto without = omitted(problem);
+  std::erase_if(names, [&](Name name) { return std::ranges::find(without, name) != without.end(); });
+  return names;
+}
+
+TimedCall Kernel::do_prepare_timing(const Problem& problem, const Tensors& inputs, Pass pass) const {
+  TimedCall timed;
+  timed.device = "host";
+  timed.run = [this, problem, inputs, pass](int repetitions) {
+    auto outputs = allocated(problem, output_names(problem));
+    auto gradients = allocated(problem, gradient_names(problem));
+    std::vector<double> ms;
+    for (int i = 0; i < repetitions; ++i) {
+      const auto start = std::chrono::steady_clock::now();
+      forward(problem, inputs, outputs);
+      if (pass == Pass::kForwardBackward) backward(problem, inputs, gradients);
+      const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+      ms.push_back(took.count());
+    }
+    return ms;
+  };
+  return timed;
+}
+
+}  // namespace gdr2
