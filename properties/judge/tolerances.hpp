@@ -17,6 +17,10 @@ inline constexpr int kEnsemble = 16;
 /// happen to lie close together.
 inline constexpr double kRowWeight = 4;
 
+/// Elements other than 0 that a block of scores must have before all 16 members hitting y* counts as
+/// exact arithmetic: a score is one sum, and of a few sums every order may round to the same.
+inline constexpr int kLeastExact = 16;
+
 /// GLOBAL: FAILED when not |value - reference| <= z sigma. Where operands are rounded to fewer bits
 /// than sums, their rounding dominates: a right kernel sits at rms z of about 0.7 (stochastic rounding
 /// has twice the variance of nearest), and the largest z of right kernels over the ci set is 5.9.
