@@ -92,11 +92,14 @@ Figure ratio_of(const Sums& s, bool sums_decide) {
 }
 
 /// |mean z| beyond the emulator's, in standard deviations: a member has twice the variance of rounding
-/// to nearest, which is that of the difference of two; results are rounded twice.
+/// to nearest, which is that of the difference of two; results are rounded twice. Where the members
+/// hardly spread, sigma comes from what none of them does (flushing), and a kernel may do it everywhere.
 Figure bias_of(const Sums& s) {
   double squares = 0;
   for (double sum : s.members_signed) squares += sum * sum;
-  const double variance = squares / double(s.members_signed.size()) + 2 * s.stored;
+  const double variance =
+      std::max(squares / double(s.members_signed.size()) + 2 * s.stored,
+               double(s.count) * tolerance::kLeastRms * tolerance::kLeastRms);
   return {"bias", "", std::fabs(s.bias) / std::sqrt(variance), tolerance::kBias};
 }
 
