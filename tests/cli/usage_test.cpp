@@ -30,7 +30,7 @@ TEST(Usage, OfTheCommand) {
       {{"frobnicate"}, "frobnicate"},
       {{"--frobnicate", "list"}, "--frobnicate"},
       {{"list", "verify", "T=8"}, "WHAT: verify not in {contracts,kernels,laws,problems,recipes,sets}"},
-      {{"list", "mutants"}, "WHAT: mutants not in {contracts,kernels,laws,problems,recipes,sets}"},
+      {{"list", "nonsense"}, "WHAT: nonsense not in {contracts,kernels,laws,mutants,problems,recipes,sets}"},
       {{"list", "--frobnicate"}, "--frobnicate"},
   });
 }
