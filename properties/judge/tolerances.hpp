@@ -80,4 +80,14 @@ inline constexpr double kSure = 6;
 inline constexpr double kLeastLikeness = 0.5;
 inline constexpr int kSiteMembers = 4;
 
+/// Conservation laws (properties/laws/balance.hpp): what a balance leaves over, in units of
+/// u (sqrt(sum of squares) + 0.02 sum) of its terms' sizes. Right kernels over the sets ci, smoke and
+/// laws stay below 5; where sums decide, below 18.1.
+inline constexpr double kBalance = 10;
+inline constexpr double kBalanceOfSums = 36;
+
+inline double balance_of(const Contract& contract) {
+  return contract.operand == contract.accumulator ? kBalanceOfSums : kBalance;
+}
+
 }  // namespace gdr2::tolerance

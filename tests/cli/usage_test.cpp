@@ -160,6 +160,19 @@ TEST(Usage, OfCalibrate) {
   });
 }
 
+TEST(Usage, OfSearch) {
+  expect_refused({
+      {{"search", "--time", "x"}, "--time"},
+      {{"search", "--time", "-1"}, "--time"},
+      {{"search", "--dtype", "int8", "--time", "1"}, "--dtype: 'int8' is not one of"},
+      {{"search", "--kernel", "none"}, "kernel: 'none' is not known"},
+      {{"search", "--fault", "none"}, "none"},
+      {{"search", "--fault", "forward.state_dropped", "--kernel", "cpu.chunk"}, "--kernel"},
+      {{"search", "--findings", "0"}, "--findings"},
+      {{"search", "T=8"}, "T=8"},
+  });
+}
+
 TEST(Usage, OfJudge) {
   const TemporaryFolder folder;
   const auto garbage = write_file(folder.path("garbage.safetensors"), "garbage");
