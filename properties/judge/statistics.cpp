@@ -134,13 +134,14 @@ std::vector<Figure> judge_statistics(const Evidence& e) {
         add(e, name, i, kinds[kind][id]);
       }
     }
+    const bool of_sums = tolerance::sums_decide(e.contract, name);
     for (std::size_t kind = 0; kind < kinds.size(); ++kind)
       for (std::size_t id = 0; id < kinds[kind].size(); ++id) {
         const auto& sums = kinds[kind][id];
         if (sums.count < tolerance::kLeastOfClass || !explained(sums)) continue;
         const auto what = kind == 0 ? std::string(to_string(name))
                                     : fmt::format("{} {} {}", to_string(name), kKinds[kind].label, id);
-        keep_worse(ratio, ratio_of(sums, tolerance::sums_decide(e.contract, name)), what);
+        keep_worse(ratio, ratio_of(sums, of_sums), what);
         if (kind < 2) keep_worse(bias, bias_of(sums), what);
       }
   }

@@ -64,8 +64,9 @@ inline constexpr double kRatioScatter = 4;
 /// to nearest explains (pooling with a row of larger errors, flushing) and a ratio says little.
 inline constexpr double kLeastRms = 0.5;
 
-/// Elements that a class must have to be judged: fewer are judged one by one.
-inline constexpr std::int64_t kLeastOfClass = 16;
+/// Elements that a class must have to be judged: fewer are judged one by one. The elements of a row share
+/// the errors of its scores, or the luck of one order of terms, so a class must hold many rows.
+inline constexpr std::int64_t kLeastOfClass = 1024;
 
 /// BIAS: |mean z| in standard deviations of the ensemble's means.
 inline constexpr double kBias = 8;
@@ -74,6 +75,10 @@ inline constexpr double kBias = 8;
 /// (0) to a downgraded one's (1), and so many standard deviations of a right kernel's.
 inline constexpr double kLeastCoefficient = 0.5;
 inline constexpr double kSure = 6;
+
+/// CONTRACT: effect of a downgrade, of the rms error, from which it is looked for. A pattern far below the
+/// error itself is matched by what another order of operations leaves.
+inline constexpr double kLeastEffect = 0.05;
 
 /// Diagnosis: correlation from which an error is said to look like a downgrade, and members of the
 /// ensembles that split sigma by site. They decide nothing.
