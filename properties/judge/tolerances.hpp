@@ -55,10 +55,11 @@ inline double z_of(const Contract& contract, Name name) {
 inline constexpr std::int64_t kLocalChunks = 16;
 
 /// STATISTICS: rms z of a class over the emulator's may be 1 + margin + scatter, the scatter being so
-/// many standard deviations of the class's rms over the ensemble.
+/// many standard deviations of the class's rms over the ensemble: 16 members give a t with 15 degrees of
+/// freedom, which passes 6.5 once in 2e5, and a set has 1e5 classes.
 inline constexpr double kRatioMargin = 0.05;
 inline constexpr double kRatioMarginOfSums = 1;
-inline constexpr double kRatioScatter = 4;
+inline constexpr double kRatioScatter = 6.5;
 
 /// The emulator's rms z counts as at least this. Where it is less, the envelope is wider than rounding
 /// to nearest explains (pooling with a row of larger errors, flushing) and a ratio says little.
