@@ -12,8 +12,9 @@ hash=$(ci/kernel_hash.sh .)
 shopt -s nullglob
 reports=()
 for report in reports/baselines/*/*.json; do
-  # No GPU kernel is in those of cpu; what other people's kernels gave does not depend on ours.
-  [[ "$report" == reports/baselines/cpu/* || "$(basename "$report")" == public_* ]] || reports+=("$report")
+  # No GPU kernel is in those of cpu; what other people's kernels gave does not depend on ours, and what the
+  # judge finds in spoiled sources (power.json) says nothing of the sources as they are.
+  [[ "$report" == reports/baselines/cpu/* || "$report" == */public_* || "$report" == */power.json ]] || reports+=("$report")
 done
 stale=()
 for report in "${reports[@]}"; do

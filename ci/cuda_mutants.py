@@ -125,7 +125,9 @@ def hunt(mutant, gdr2, out, options):
         words += ["--right", str(options.right.resolve()) + library[library.index(".so") + 3:]]
     try:
         done = subprocess.run(words, capture_output=True, text=True, timeout=options.seconds)
-        end = f"ended with {done.returncode}" if done.returncode else "ran"
+        end = f"was ended by signal {-done.returncode}"
+        if done.returncode >= 0 and not report.exists():  # usage, a missing library: nothing was judged
+            sys.exit(f"cuda_mutants: {mutant['name']}: {done.stderr}")
     except subprocess.TimeoutExpired:
         end = f"did not end in {options.seconds} s"
     if report.exists():

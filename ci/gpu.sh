@@ -3,8 +3,8 @@
 # On a machine with a GPU, from prebuilt binaries: check the CUDA kernels, then time them. Nothing is
 # timed when a check fails.
 #   ci/gpu.sh BUILD_FOLDER OUT_FOLDER [--tar FILE] [--no-sanitizers]
-# OUT_FOLDER gets verify.json, laws.json, sanitizer.log, benchmark.json: the files of
-# reports/baselines/<device>/. --tar packs the folder into one file as well.
+# OUT_FOLDER gets verify.json, laws.json, benchmark.json (the files of reports/baselines/<device>/), and the log of every
+# step. --tar packs the folder into one file as well.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$1
@@ -24,25 +24,31 @@ gdr2=$build/bin/gdr2
 kernels=(--kernel cuda.chunk --kernel cuda.chunk.recompute --kernel cuda.recurrent)
 
 failed=0
+# step LOG TITLE COMMAND..: the whole output goes to OUT_FOLDER/LOG, its end to the console.
 step() {
-  echo "== $1"
-  shift
+  local log=$out/$1
+  echo "== $2"
+  shift 2
   local begin=$SECONDS status=0
-  "$@" || status=$?
+  "$@" >"$log" 2>&1 || status=$?
+  if [ "$status" -eq 0 ]; then tail -n 3 "$log"; else grep -E -A4 "^(FAILED|MISTRUSTED|\\[  FAILED)|Failure" "$log" | head -n 60 || true; tail -n 5 "$log"; fi
   echo "   exit code $status, $((SECONDS - begin)) s"
   [ "$status" -eq 0 ] || failed=1
 }
 
-# Every kernel on small problems: each number format, packed with an empty sequence and tails, wide and narrow
-# parts of V, forward, backward and decoding. The sanitizers slow a kernel down a hundredfold.
+# Every kernel on small problems: each number format, packed with an empty sequence and tails, every cut
+# of V, forward, backward and decoding. The sanitizers slow a kernel down a hundredfold.
 sanitized_cases=(
   'T=70 H=2 HV=4 K=32 V=24 h0=1'
   'B=2 T=3 K=128 V=128 pass=fwd h0=1'
   'B=40 T=66 K=128 V=128 seed=2'
+  'B=25 H=4 T=3 K=128 V=128 pass=fwd'
   'lens=0,5,66,1 K=60 V=100 h0=1 layout=vk gate=softplus l2norm=1 dtype=fp32'
   'T=65 K=128 V=128 dtype=tf32'
   'T=65 K=200 V=64 dtype=fp16 l2norm=1'
 )
+
+tools=(memcheck racecheck initcheck synccheck)
 
 sanitize() {
   local tool=$1
@@ -54,11 +60,11 @@ sanitize() {
 sanitize_all() {
   local tool status=0
   local -A running
-  for tool in memcheck racecheck initcheck synccheck; do
+  for tool in "${tools[@]}"; do
     sanitize "$tool" >"$out/sanitizer.$tool" 2>&1 &
     running[$tool]=$!
   done
-  for tool in memcheck racecheck initcheck synccheck; do
+  for tool in "${tools[@]}"; do
     local one=0
     wait "${running[$tool]}" || one=$?
     echo "-- compute-sanitizer $tool: exit code $one"
@@ -69,19 +75,26 @@ sanitize_all() {
 }
 
 nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem --format=csv
-step "tests on the device" "$build/tests/cuda_test" --gtest_brief=1
-step "every case of the ci and activations sets" \
-  "$gdr2" verify --set ci --set activations "${kernels[@]}" --json "$out/verify.json"
-step "exact laws" "$gdr2" laws "${kernels[@]}" --json "$out/laws.json"
+# They take long and little of the device: beside the checks, never beside the times.
+sanitizing=
 if [ "$sanitizers" -eq 1 ] && command -v compute-sanitizer >/dev/null; then
-  step "compute-sanitizer" sanitize_all | tee "$out/sanitizer.log"
-  ! grep -q "^   exit code [1-9]" "$out/sanitizer.log" || failed=1  # the pipe has its own shell
-  for log in "$out"/sanitizer.[mris]*; do
-    [ "$log" = "$out/sanitizer.log" ] || { tail -n 200 "$log" >>"$out/sanitizer.log" && rm "$log"; }
+  sanitize_all >"$out/sanitizer.summary" 2>&1 &
+  sanitizing=$!
+fi
+step tests.log "tests on the device" "$build/tests/cuda_test" --gtest_brief=1
+step verify.log "every case of the ci and activations sets" \
+  "$gdr2" verify --set ci --set activations "${kernels[@]}" --json "$out/verify.json"
+step laws.log "laws" "$gdr2" laws "${kernels[@]}" --json "$out/laws.json"
+if [ -n "$sanitizing" ]; then
+  step sanitizer.log "compute-sanitizer" wait "$sanitizing"
+  cat "$out/sanitizer.summary"
+  for tool in "${tools[@]}"; do
+    tail -n 200 "$out/sanitizer.$tool" >>"$out/sanitizer.log" && rm "$out/sanitizer.$tool"
   done
 fi
 if [ "$failed" -eq 0 ]; then
-  step "times" "$build/bin/gdr2_cuda_benchmark" "$out/benchmark.json"
+  step benchmark.log "times" "$build/bin/gdr2_cuda_benchmark" "$out/benchmark.json"
+  cat "$out/benchmark.log"
 else
   echo "gpu.sh: a check failed, nothing is timed"
 fi

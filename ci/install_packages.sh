@@ -4,7 +4,8 @@
 set -euo pipefail
 
 # tool:package, so that a tool that came from elsewhere is left as it is
-tools=(cmake:cmake ninja:ninja-build g++:g++ ccache:ccache git:git python3:python3)
+tools=(cmake:cmake ninja:ninja-build g++:g++ ccache:ccache git:git python3:python3
+       node:nodejs npm:npm chromium:chromium mpirun:openmpi-bin)
 libraries=(libeigen3-dev libboost-dev libmpfr-dev libgmp-dev librapidcheck-dev libgtest-dev
            libgmock-dev libcli11-dev nlohmann-json3-dev libfmt-dev libbenchmark-dev librandom123-dev)
 

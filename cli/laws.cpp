@@ -20,7 +20,7 @@ struct LawsOptions {
 };
 
 std::vector<Law> chosen_laws(const std::vector<std::string>& names) {
-  if (names.empty()) return exact_laws();
+  if (names.empty()) return all_laws();
   std::vector<Law> chosen;
   for (const auto& name : names) chosen.push_back(find_law(name));
   return chosen;
@@ -39,8 +39,9 @@ int laws(const LawsOptions& options, const Argv& argv) {
   if (selection.lines.empty() && selection.sets.empty()) selection.sets = {"laws"};
   const auto cases = select_cases(selection);
   std::vector<Job> jobs;
-  for (const auto& law : chosen_laws(options.laws))
-    for (const auto& pair : pair_up(cases, selection.kernels)) jobs.push_back(make_law_job(pair, law));
+  const auto chosen = chosen_laws(options.laws);
+  for (const auto& pair : pair_up(cases, selection.kernels))
+    for (const auto& law : chosen) jobs.push_back(make_law_job(pair, law));
   return run_jobs(jobs, seeds_of(cases), options.run, argv);
 }
 

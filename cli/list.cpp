@@ -72,7 +72,7 @@ Rows recipe_rows() {
 
 Rows law_rows() {
   Rows rows;
-  for (const auto& law : exact_laws()) rows.emplace_back(law.name, law.statement);
+  for (const auto& law : all_laws()) rows.emplace_back(law.name, law.statement);
   return rows;
 }
 

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // gdr2: the command line. Exit codes: 0 all passed, 1 something did not, 2 usage, 3 nothing ran.
+#include <cstdlib>
+#include <filesystem>
 #include <iostream>
+#include <iterator>
 
 #include "cli/commands.hpp"
 #include "cli/kernel_options.hpp"
+#include "cli/placement.hpp"
 #include "reference/error.hpp"
 #include "reports/build_info.hpp"
 
@@ -11,11 +15,21 @@ namespace {
 
 constexpr int kUsage = 2;
 
+/// Before anything looks for a GPU: the ranks of a host share its GPUs out among themselves.
+void take_gpu_of_rank() {
+  std::error_code none;
+  const std::filesystem::directory_iterator gpus("/proc/driver/nvidia/gpus", none);
+  const auto count = none ? 0 : std::distance(begin(gpus), end(gpus));
+  if (const auto visible = gdr2::visible_devices(gdr2::process_environment(), int(count)))
+    setenv("CUDA_VISIBLE_DEVICES", visible->c_str(), 1);
+}
+
 int run(CLI::App& app, const std::vector<gdr2::Command>& commands,
         const gdr2::KernelOptions& kernel_options) {
   for (const auto& command : commands) {
     if (!command.app->parsed()) continue;
     try {
+      take_gpu_of_rank();
       if (kernel_options.taken_by(*command.app)) kernel_options.apply();
       return command.run();
     } catch (const gdr2::Error& error) {
@@ -49,6 +63,7 @@ int main(int argc, char** argv) {
       gdr2::add_compare(app),           //
       gdr2::add_history(app),           //
       gdr2::add_merge(app),             //
+      gdr2::add_search(app),            //
       gdr2::add_bench(app, words),      //
       gdr2::add_export(app),            //
       gdr2::add_worker(app),            //

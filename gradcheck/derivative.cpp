@@ -61,8 +61,7 @@ Values<Mpfr> difference_quotient(const Problem& problem, const Values<Mpfr>& inp
     auto quotient = outputs(problem, moved(inputs, direction, step));
     const auto behind = outputs(problem, moved(inputs, direction, -step));
     for (auto& [name, y] : quotient)
-      for (std::size_t i = 0; i < y.size(); ++i)
-        y[i] = (y[i] - behind.at(name)[i]) / (2 * step);
+      for (std::size_t i = 0; i < y.size(); ++i) y[i] = (y[i] - behind.at(name)[i]) / (2 * step);
     for (auto& coarser : row) {
       auto finer = quotient;
       const auto order = &coarser - row.data() + 1;

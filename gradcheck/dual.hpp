@@ -24,8 +24,7 @@ struct Dual {
   Dual(Real v, Real t) : value(std::move(v)), tangent(std::move(t)) {}
   Dual(const Real& v) : value(v) {}
   template <class Number>
-    requires std::is_arithmetic_v<Number>
-  Dual(Number v) : value(v) {}
+  requires std::is_arithmetic_v<Number> Dual(Number v) : value(v) {}
 
   Dual operator-() const { return {-value, -tangent}; }
   Dual& operator+=(const Dual& y) { return *this = *this + y; }

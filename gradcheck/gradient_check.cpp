@@ -46,7 +46,7 @@ Values<double> dual_gradients(const Problem& problem, const Tensors& inputs) {
 
 Tensors run_backward_of(const Kernel& kernel, const Problem& problem, const Tensors& inputs) {
   Tensors gradients;
-  for (const auto name : gradient_names(problem)) {
+  for (const auto name : kernel.given_gradients(problem)) {
     gradients[name] = Tensor(dtype_of(problem, name), shape_of(problem, name));
     gradients[name].fill_storage(std::byte{0xFF});
   }
@@ -59,8 +59,7 @@ Verdict compare_gradients(const Problem& problem, const Tensors& gradients,
                           double allowed) {
   Verdict verdict;
   for (const auto& [name, gradient] : gradients) {
-    auto tensor =
-        compare(problem, name, gradient, wanted.at(name), sigma.at(name), allowed);
+    auto tensor = compare(problem, name, gradient, wanted.at(name), sigma.at(name), allowed);
     if (tensor.state != State::kPassed && verdict.state == State::kPassed)
       verdict.state = tensor.state, verdict.leg = "gradcheck", verdict.reason = tensor.reason;
     verdict.tensors.push_back(std::move(tensor));

@@ -88,7 +88,8 @@ class Decay {
 
   /// X as it enters a product inside its block: x exp(L) is rounded to an operand, L the sum of g from
   /// the block's anchor to x's row (x exp(-L) for the later factor's partner), and the decay taken out
-  /// again. Where exp(-L) passes what operands hold (2^60, in fp16 2^3) x stays as it is.
+  /// again. A channel in which exp(-L) passes what operands hold (2^60, in fp16 2^3) stays as it is. A
+  /// kernel may leave its neighbours as they are too: that is less error, not more.
   Matrix<Real> rounded_inside(const Matrix<Real>& X, bool inverse) const {
     using std::exp;
     Matrix<Real> y(1, X.cols()), out = X;
@@ -96,11 +97,13 @@ class Decay {
     const auto least = Real(narrow ? 0x1p-3 : 0x1p-60);
     for (Index i = 0; i < X.rows(); ++i) {
       const RowVector<Real> d = exponential(prefix_.row(i));
-      if (!(d.minCoeff() >= least)) continue;
+      const auto fits = [&](Index c) { return d(c) >= least; };
       const auto scale = [&](Index c) { return inverse ? Wide(1) / Wide(d(c)) : Wide(d(c)); };
-      for (Index c = 0; c < X.cols(); ++c) y(0, c) = ar_.store(Wide(X(i, c)) * scale(c));
+      for (Index c = 0; c < X.cols(); ++c)
+        y(0, c) = fits(c) ? ar_.store(Wide(X(i, c)) * scale(c)) : Real(0);
       ar_.round(ar_.contract().operand, y);
-      for (Index c = 0; c < X.cols(); ++c) out(i, c) = ar_.store(Wide(y(0, c)) / scale(c));
+      for (Index c = 0; c < X.cols(); ++c)
+        if (fits(c)) out(i, c) = ar_.store(Wide(y(0, c)) / scale(c));
     }
     return out;
   }

@@ -17,6 +17,7 @@ namespace gdr2 {
 namespace {
 
 constexpr double kNormal95 = 1.959964;
+constexpr std::ptrdiff_t kFewPairs = 8;  ///< of other inputs: too few to know their spread from
 
 /// The words of a line, without those that start with one of the keys.
 std::string without(const std::string& line, std::initializer_list<std::string_view> keys) {
@@ -97,26 +98,61 @@ std::optional<PairRatio> ratio_of(const std::vector<double>& old_batches,
   return ratio;
 }
 
-/// Collects the pairs of one kernel, dtype, tensor and recipe.
+/// The pairs of one kernel, dtype, tensor and recipe.
 struct Group {
   std::vector<PairRatio> pairs;
   std::int64_t elements = 0;
 
-  /// The variance of the mean: from the batches inside the pairs, or from the spread between the pairs
-  /// where that is larger, which it is when errors of one pair depend on each other.
-  ErrorChange change() const {
+  double sum_of_squares() const {
+    double sum = 0;
+    for (const auto& pair : pairs) sum += pair.log_ratio * pair.log_ratio;
+    return sum;
+  }
+
+  /// `spread`: variance of the ratio of one pair that other groups of the tensor show. Errors of one
+  /// tensor depend on each other, so that neither its batches nor few pairs tell how much a right
+  /// kernel's error moves when inputs or the order of sums do; the other recipes do.
+  ErrorChange change(double spread) const {
     ErrorChange change{.pairs = std::ssize(pairs), .elements = elements};
     const double n = double(pairs.size());
     double inside = 0, between = 0;
     for (const auto& pair : pairs) change.log_ratio += pair.log_ratio / n, inside += pair.variance / (n * n);
     for (const auto& pair : pairs) between += std::pow(pair.log_ratio - change.log_ratio, 2);
     if (pairs.size() > 1) between /= n * (n - 1);
-    change.deviation = std::sqrt(std::max(inside, between));
+    change.deviation = std::sqrt(std::max(inside, between) + spread / n);
     return change;
   }
 };
 
 using Groups = std::map<std::tuple<std::string, std::string, std::string, std::string>, Group>;
+
+/// All pairs of a kernel and tensor, whatever their dtype and recipe.
+struct Pool {
+  double sum = 0;
+  std::int64_t pairs = 0;
+};
+
+std::vector<ErrorChange> changes_of(const Groups& groups, bool same_seeds) {
+  std::map<std::tuple<std::string, std::string>, Pool> pools;
+  for (const auto& [key, group] : groups) {
+    auto& pool = pools[{std::get<0>(key), std::get<2>(key)}];
+    pool.sum += group.sum_of_squares(), pool.pairs += std::ssize(group.pairs);
+  }
+  std::vector<ErrorChange> changes;
+  for (const auto& [key, group] : groups) {
+    const auto& pool = pools[{std::get<0>(key), std::get<2>(key)}];
+    const auto others = pool.pairs - std::ssize(group.pairs);
+    double spread = 0;
+    if (others > 0)
+      spread = std::max(0.0, pool.sum - group.sum_of_squares()) / double(others);
+    else if (!same_seeds && std::ssize(group.pairs) < kFewPairs)
+      spread = HUGE_VAL;
+    auto& change = changes.emplace_back(group.change(spread));
+    std::tie(change.kernel, change.dtype, change.tensor, change.recipe) = key;
+  }
+  std::ranges::stable_sort(changes, std::greater(), &ErrorChange::log_ratio);
+  return changes;
+}
 
 void pair_tensors(const CaseRecord& before, const CaseRecord& now, Groups& groups) {
   for (const auto& old_tensor : before.verdict.tensors)
@@ -152,12 +188,7 @@ class Comparer {
         result_.missing.push_back(fmt::format("kernel={} {}", before->kernel, before->line));
     }
     if (result_.paired == 0) result_.faults.push_back("the reports have no case in common");
-    for (const auto& [key, group] : groups_) {
-      auto change = group.change();
-      std::tie(change.kernel, change.dtype, change.tensor, change.recipe) = key;
-      result_.errors.push_back(std::move(change));
-    }
-    std::ranges::stable_sort(result_.errors, std::greater(), &ErrorChange::log_ratio);
+    result_.errors = changes_of(groups_, result_.same_seeds);
     for (auto& [kernel, time] : times_) result_.times.push_back(time);
     return std::move(result_);
   }

@@ -76,14 +76,15 @@ Json case_row(const CaseRecord& record, Words& words) {
           std::move(tensors)};
 }
 
-/// Tensors in full, those with maps alone when the case passed; figures of its legs, and its diagnosis.
-Json detail_of(const CaseRecord& record, bool failed) {
+/// Tensors in full, those that it is the worst case of when it passed; figures of its legs, and its
+/// diagnosis.
+Json detail_of(const CaseRecord& record, bool failed, const std::set<std::string>& worst_of) {
   auto detail = case_to_json(record)["verdict"];
   auto tensors = Json::array();
   for (std::size_t i = 0; i < record.verdict.tensors.size(); ++i) {
     auto& tensor = detail["tensors"][i];
     tensor["name"] = tensor_label(record.verdict.tensors[i]);
-    if (failed || tensor.contains("maps")) tensors.push_back(std::move(tensor));
+    if (failed || worst_of.contains(tensor["name"])) tensors.push_back(std::move(tensor));
   }
   Json kept{{"tensors", std::move(tensors)}, {"figures", detail["figures"]}};
   if (detail.contains("diagnosis")) kept["diagnosis"] = detail["diagnosis"];
@@ -92,15 +93,14 @@ Json detail_of(const CaseRecord& record, bool failed) {
 
 /// Failures and the worst of what passed with all that is known of them.
 Json details_of(const RunRecord& run) {
+  std::map<std::int64_t, std::set<std::string>> worst;
+  for (const auto& row : accuracy_of(run)) worst[row.worst_case].insert(row.tensor);
   auto details = Json::object();
   std::size_t failures = 0;
   for (const auto& record : run.cases) {
     const bool failed = record.verdict.state != State::kPassed && record.verdict.state != State::kSkipped;
-    const bool with_maps = std::ranges::any_of(record.verdict.tensors, [](const auto& tensor) {
-      return !tensor.stats.profile.maps.empty() || !tensor.stats.window.empty();
-    });
-    if (with_maps || (failed && ++failures <= kDetailedCases))
-      details[std::to_string(record.index)] = detail_of(record, failed);
+    if (worst.contains(record.index) || (failed && ++failures <= kDetailedCases))
+      details[std::to_string(record.index)] = detail_of(record, failed, worst[record.index]);
   }
   return details;
 }

@@ -12,7 +12,7 @@
 
 namespace gdr2 {
 
-inline constexpr std::size_t kMapsKept = 3;
+inline constexpr std::size_t kMapsKept = 1;
 
 class MapKeeper {
  public:

@@ -94,6 +94,7 @@ SiteFit fit(const std::string& site, const Gram& g) {
 }
 
 double sureness(const SiteFit& f) {
+  if (!(f.effect >= tolerance::kLeastEffect)) return 0;
   return f.coefficient / std::max(tolerance::kLeastCoefficient, tolerance::kSure * f.deviation);
 }
 

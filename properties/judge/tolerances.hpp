@@ -17,6 +17,10 @@ inline constexpr int kEnsemble = 16;
 /// happen to lie close together.
 inline constexpr double kRowWeight = 4;
 
+/// Elements other than 0 that a block of scores must have before all 16 members hitting y* counts as
+/// exact arithmetic: a score is one sum, and of a few sums every order may round to the same.
+inline constexpr int kLeastExact = 16;
+
 /// GLOBAL: FAILED when not |value - reference| <= z sigma. Where operands are rounded to fewer bits
 /// than sums, their rounding dominates: a right kernel sits at rms z of about 0.7 (stochastic rounding
 /// has twice the variance of nearest), and the largest z of right kernels over the ci set is 5.9.
@@ -60,8 +64,9 @@ inline constexpr double kRatioScatter = 4;
 /// to nearest explains (pooling with a row of larger errors, flushing) and a ratio says little.
 inline constexpr double kLeastRms = 0.5;
 
-/// Elements that a class must have to be judged: fewer are judged one by one.
-inline constexpr std::int64_t kLeastOfClass = 16;
+/// Elements that a class must have to be judged: fewer are judged one by one. The elements of a row share
+/// the errors of its scores, or the luck of one order of terms, so a class must hold many rows.
+inline constexpr std::int64_t kLeastOfClass = 1024;
 
 /// BIAS: |mean z| in standard deviations of the ensemble's means.
 inline constexpr double kBias = 8;
@@ -71,9 +76,23 @@ inline constexpr double kBias = 8;
 inline constexpr double kLeastCoefficient = 0.5;
 inline constexpr double kSure = 6;
 
+/// CONTRACT: effect of a downgrade, of the rms error, from which it is looked for. A pattern far below the
+/// error itself is matched by what another order of operations leaves.
+inline constexpr double kLeastEffect = 0.05;
+
 /// Diagnosis: correlation from which an error is said to look like a downgrade, and members of the
 /// ensembles that split sigma by site. They decide nothing.
 inline constexpr double kLeastLikeness = 0.5;
 inline constexpr int kSiteMembers = 4;
+
+/// Conservation laws (properties/laws/balance.hpp): what a balance leaves over, in units of
+/// u (sqrt(sum of squares) + 0.02 sum) of its terms' sizes. Right kernels over the sets ci, smoke and
+/// laws stay below 5; where sums decide, below 18.1.
+inline constexpr double kBalance = 10;
+inline constexpr double kBalanceOfSums = 36;
+
+inline double balance_of(const Contract& contract) {
+  return contract.operand == contract.accumulator ? kBalanceOfSums : kBalance;
+}
 
 }  // namespace gdr2::tolerance

@@ -50,9 +50,9 @@ std::optional<std::string> difference(const Problem& problem, Name name, const T
 std::optional<std::string> difference(const Problem& problem, const Tensors& got,
                                       const Tensors& want);
 
-bool is_state(Name name);        ///< [N, HV, ., .]
-bool is_key_side(Name name);     ///< [B, T, H, K]
-bool is_value_side(Name name);   ///< [B, T, HV, V]
-bool is_parameter(Name name);    ///< A_log, dt_bias and their gradients
+bool is_state(Name name);       ///< [N, HV, ., .]
+bool is_key_side(Name name);    ///< [B, T, H, K]
+bool is_value_side(Name name);  ///< [B, T, HV, V]
+bool is_parameter(Name name);   ///< A_log, dt_bias and their gradients
 
 }  // namespace gdr2::laws

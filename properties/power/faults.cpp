@@ -25,7 +25,6 @@ const std::map<std::string, std::string>& equivalent_faults() {
   static const std::map<std::string, std::string> reasons{
       {"forward.T.first_row", "T is strictly lower triangular: its first row is zero"},
       {"backward.dT.first_row", "dT is strictly lower triangular: its first row is zero"},
-      {"forward.T_inclusive", "the solve reads what stands below the diagonal of T, nothing else"},
   };
   return reasons;
 }

@@ -29,8 +29,8 @@ TEST(Usage, OfTheCommand) {
       {{}, "no subcommand is given"},
       {{"frobnicate"}, "frobnicate"},
       {{"--frobnicate", "list"}, "--frobnicate"},
-      {{"list", "verify", "T=8"}, "WHAT: verify not in {contracts,kernels,laws,problems,recipes,sets}"},
-      {{"list", "mutants"}, "WHAT: mutants not in {contracts,kernels,laws,problems,recipes,sets}"},
+      {{"list", "verify", "T=8"}, "WHAT: verify not in {contracts,kernels,laws,mutants,problems,recipes,sets}"},
+      {{"list", "nonsense"}, "WHAT: nonsense not in {contracts,kernels,laws,mutants,problems,recipes,sets}"},
       {{"list", "--frobnicate"}, "--frobnicate"},
   });
 }
@@ -157,6 +157,19 @@ TEST(Usage, OfCalibrate) {
       {{"calibrate", "--dtype", "int8", "--cases", "1"}, "--dtype: 'int8'"},
       {{"calibrate", "--resume"}, "--resume: without --json there is nothing to resume"},
       {{"calibrate", "--merge", "none.json"}, "none.json: cannot read: No such file or directory"},
+  });
+}
+
+TEST(Usage, OfSearch) {
+  expect_refused({
+      {{"search", "--time", "x"}, "--time"},
+      {{"search", "--time", "-1"}, "--time"},
+      {{"search", "--dtype", "int8", "--time", "1"}, "--dtype: 'int8' is not one of"},
+      {{"search", "--kernel", "none"}, "kernel: 'none' is not known"},
+      {{"search", "--fault", "none"}, "none"},
+      {{"search", "--fault", "forward.state_dropped", "--kernel", "cpu.chunk"}, "--kernel"},
+      {{"search", "--findings", "0"}, "--findings"},
+      {{"search", "T=8"}, "T=8"},
   });
 }
 

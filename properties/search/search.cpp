@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "properties/search/search.hpp"
+
+#include "fixtures/activation_file.hpp"
+#include "properties/judge/check.hpp"
+#include "properties/laws/law.hpp"
+#include "properties/search/generator.hpp"
+#include "properties/search/shrink.hpp"
+#include "reference/error.hpp"
+
+namespace gdr2::search {
+namespace {
+
+bool failed(const Verdict& verdict) {
+  return verdict.state == State::kFailed || verdict.state == State::kCrashed;
+}
+
+/// Laws that cost no envelope, one a case in turn.
+const Law& law_in_turn(std::int64_t number) {
+  static const std::vector<Law> cheap = [] {
+    std::vector<Law> laws;
+    for (const auto& law : all_laws())
+      if (law.kind != Law::Kind::kMargin) laws.push_back(law);
+    return laws;
+  }();
+  return cheap[number % std::ssize(cheap)];
+}
+
+std::uint64_t hash_of(const Tensors& tensors) {
+  std::uint64_t hash = 0xCBF29CE484222325u;  // FNV-1a
+  for (const auto& [name, tensor] : tensors)
+    for (const auto byte : *tensor.storage()) hash = (hash ^ std::uint8_t(byte)) * 0x100000001B3u;
+  return hash;
+}
+
+}  // namespace
+
+Verdict examine(const Kernel& kernel, const Case& c, const std::string& law) {
+  if (!law.empty()) return find_law(law).check(kernel, c);
+  CheckOptions options;
+  options.local = options.statistics = options.contract = options.diagnosis = false;
+  return check(kernel, c, options);
+}
+
+Finding minimize(const Kernel& kernel, const Case& c, const Verdict& verdict,
+                 const std::string& law, int budget) {
+  const auto still_fails = [&](const Case& candidate) {
+    const auto other = examine(kernel, candidate, law);
+    return other.state == verdict.state && other.leg == verdict.leg;
+  };
+  const auto shrunk = shrink(c, still_fails, budget);
+  return {c, shrunk.c, examine(kernel, shrunk.c, law), law, shrunk.evaluations};
+}
+
+Outcome search(const Kernel& kernel, const Options& options, const GoOn& go_on) {
+  Outcome outcome;
+  for (std::int64_t n = 0; go_on(outcome.judged, outcome.findings); ++n) {
+    const auto c = draw_case(options.seed, n, options.dtypes);
+    if (kernel.unsupported(c.problem)) {
+      ++outcome.skipped;
+      continue;
+    }
+    for (const auto& law : {std::string(), law_in_turn(n).name})
+      if (const auto verdict = examine(kernel, c, law); failed(verdict)) {
+        outcome.findings.push_back(minimize(kernel, c, verdict, law, options.budget));
+        break;
+      }
+    outcome.coverage.add(c);
+    ++outcome.judged;
+    if (std::ssize(outcome.findings) >= options.findings) break;
+  }
+  return outcome;
+}
+
+std::string save_finding(const Finding& finding, const std::filesystem::path& folder,
+                         const std::string& name, std::map<std::string, std::string> info) {
+  std::filesystem::create_directories(folder);
+  const auto& c = finding.minimal;
+  info["origin"] = to_string(finding.origin);
+  info["reason"] = finding.verdict.reason;
+  if (!finding.law.empty()) info["law"] = finding.law;
+  auto saved = c;
+  saved.given = nullptr;
+  saved.file = "x";
+  info["line"] = to_string(saved).substr(std::string("file=x ").size());
+  saved.file = folder / fmt::format("{}_{:08x}.safetensors", name, hash_of(*c.given) & 0xFFFFFFFFu);
+  write_activations(saved.file, {c.problem, *c.given, {}, info});
+  return to_string(saved);
+}
+
+}  // namespace gdr2::search
