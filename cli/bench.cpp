@@ -68,7 +68,7 @@ Gates judge_gates(const std::vector<Case>& cases, const std::vector<Entrant>& en
       auto& verdict = running[{entrant.kernel, to_string(cut_short(c))}];
       if (!verdict.valid())
         verdict = std::async(std::launch::async,
-                             [c, kernel = entrant.kernel] { return check(*kernel, cut_short(c)); });
+                             [c, kernel = entrant.kernel] { return check_short(*kernel, cut_short(c)); });
     }
   Gates gates;
   for (auto& [which, verdict] : running) gates[which] = verdict.get();

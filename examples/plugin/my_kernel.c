@@ -35,9 +35,10 @@ static void token(const gdr2_problem* p, const gdr2_inputs* in, int64_t i, int64
   const int64_t h = hv / (p->HV / p->H), K = p->K, V = p->V;
   const float *q = at(&in->q, i, t, h), *k = at(&in->k, i, t, h), *g = at(&in->g, i, t, h);
   const float *b = at(&in->b, i, t, h), *v = at(&in->v, i, t, hv), *w = at(&in->w, i, t, hv);
-  for (int64_t c = 0; c < V; ++c) u[c] = w[c] * v[c], o[c] = 0;
+  for (int64_t c = 0; c < V; ++c) u[c] = o[c] = 0;
   for (int64_t d = 0; d < K; ++d)
-    for (int64_t c = 0; c < V; ++c) S[d * V + c] *= expf(g[d]), u[c] -= b[d] * k[d] * S[d * V + c];
+    for (int64_t c = 0; c < V; ++c) S[d * V + c] *= expf(g[d]), u[c] += b[d] * k[d] * S[d * V + c];
+  for (int64_t c = 0; c < V; ++c) u[c] = w[c] * v[c] - u[c];
   for (int64_t d = 0; d < K; ++d)
     for (int64_t c = 0; c < V; ++c)
       S[d * V + c] += k[d] * u[c], o[c] += (float)p->scale * q[d] * S[d * V + c];

@@ -13,9 +13,28 @@ using testing::HasSubstr;
 
 TEST(CutShort, KeepsHeadsChannelsAndOptions) {
   const auto cut = [](const char* line) { return to_string(cut_short(parse_case(line))); };
-  EXPECT_EQ(cut("B=8 T=4096 H=16 K=128 V=128 recipe=slow"), "B=2 T=150 H=2 K=128 V=128 recipe=slow");
-  EXPECT_EQ(cut("T=100 H=4 HV=16 dtype=fp16 h0=1"), "T=100 H=2 HV=8 dtype=fp16 h0=1");
-  EXPECT_EQ(cut("H=16 lens=1300,5,2048,963"), "H=2 lens=70,5,70");
+  EXPECT_EQ(cut("B=8 T=4096 H=16 K=128 V=128 recipe=slow"), "T=100 H=16 K=128 V=128 recipe=slow");
+  EXPECT_EQ(cut("T=70 H=4 HV=16 dtype=fp16 h0=1"), "T=70 H=4 HV=16 dtype=fp16 h0=1");
+  EXPECT_EQ(cut("H=16 lens=1300,5,2048,963"), "H=16 lens=50,5,50");
+}
+
+TEST(ShortCase, OfARightKernelPasses) {
+  for (const auto* line : {"T=70 H=2 HV=4 K=8 V=4 h0=1 gate=softplus", "H=3 K=8 V=4 lens=0,30,20 h0=1 layout=vk",
+                           "T=20 H=2 K=8 V=4 view=fused l2norm=1 ht=0"}) {
+    const auto verdict = check_short(find_kernel("cpu.recurrent"), parse_case(line));
+    EXPECT_EQ(verdict.state, State::kPassed) << line << ": " << verdict.reason;
+  }
+}
+
+TEST(ShortCase, IsJudgedInItsLastHeadToTheLastToken) {
+  const TamperedKernel wrong([](const Problem&, Tensors&, Tensors& results) {
+    for (auto name : {Name::o, Name::dk})
+      if (const auto found = results.find(name); found != results.end())
+        found->second.set(found->second.size() - 1, found->second.get(found->second.size() - 1) + 9);
+  });
+  const auto verdict = check_short(wrong, parse_case("T=70 H=3 K=8 V=4"));
+  EXPECT_EQ(verdict.state, State::kFailed);
+  EXPECT_THAT(verdict.reason, HasSubstr("sequence 0, key head 2"));
 }
 
 TEST(FirstTokens, OfARightKernelPassAtFullSize) {
@@ -36,7 +55,7 @@ TEST(FirstTokens, OfTheLastHeadAreLookedAt) {
   });
   const auto verdict = check_first_tokens(wrong, c.problem, make_inputs(c));
   EXPECT_EQ(verdict.state, State::kFailed);
-  EXPECT_THAT(verdict.reason, HasSubstr("at full size, sequence 1 head 3"));
+  EXPECT_THAT(verdict.reason, HasSubstr("at full size, sequence 1, key head 1"));
 }
 
 TEST(Work, CountsEveryByteOnceAndTheBackwardsInputsAgain) {
