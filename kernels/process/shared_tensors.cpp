@@ -157,11 +157,14 @@ Tensors MappedTensors::tensors(const Json& descriptions) {
     if (!name) fail("tensor '{}' is not known", text);
     const auto begin = d.at("storage").at(0).get<std::size_t>();
     const auto end = d.at("storage").at(1).get<std::size_t>(), at = d.at("at").get<std::size_t>();
-    if (begin > end || end > size_ || at < begin || at > end) fail("tensor '{}' is outside the file", text);
+    const auto shape = d.at("shape").get<Shape>();
+    const bool empty = element_count(shape) == 0;  // a view into a storage may lie beyond its end then
+    if (begin > end || end > size_ || at < begin || (at > end && !empty))
+      fail("tensor '{}' is outside the file", text);
     auto& storage = storages_[{begin, end}];
     if (!storage) storage = std::make_shared<std::vector<std::byte>>(data_ + begin, data_ + end);
     const auto dtype = parse_dtype(d.at("dtype").get<std::string>(), text);
-    tensors[*name] = Tensor(dtype, d.at("shape").get<Shape>(), d.at("strides").get<Shape>(), storage,
+    tensors[*name] = Tensor(dtype, shape, d.at("strides").get<Shape>(), storage,
                             std::int64_t((at - begin) / size_of(dtype)));
   }
   return tensors;

@@ -76,19 +76,17 @@ Spread spread_of(const std::vector<double>& x) {
 
 /// rms(z of the kernel) / rms(z of the emulator), and its limit. The emulator is one draw too: where it
 /// happens to sit low, half of the ensemble's mean square stands in for it (stochastic rounding has
-/// twice the variance), all of it where sums decide (a member's sums round to nearest).
-Figure ratio_of(const Sums& s, bool sums_decide) {
+/// twice the variance).
+Figure ratio_of(const Sums& s) {
   const auto members = spread_of(s.members);
-  const double of_members = sums_decide ? members.mean : members.mean / 2;
-  const double base = std::max({s.emulator, of_members + s.stored,
+  const double base = std::max({s.emulator, members.mean / 2 + s.stored,
                                 double(s.count) * tolerance::kLeastRms * tolerance::kLeastRms});
   // The square of a uniform error has 0.8 of its variance as standard deviation, squared.
   const double deviation =
       std::sqrt(members.deviation * members.deviation / 4 + 0.8 * s.stored_squares);
   const double scatter = std::max(deviation / base, std::sqrt(2 / double(s.count)));
   return {"statistics", "", std::sqrt(s.kernel / base),
-          1 + (sums_decide ? tolerance::kRatioMarginOfSums : tolerance::kRatioMargin) +
-              tolerance::kRatioScatter * scatter / std::sqrt(2.0)};
+          1 + tolerance::kRatioMargin + tolerance::kRatioScatter * scatter / std::sqrt(2.0)};
 }
 
 /// |mean z| beyond the emulator's, in standard deviations: a member has twice the variance of rounding
@@ -121,6 +119,7 @@ void keep_worse(Figure& worst, Figure figure, std::string what) {
 std::vector<Figure> judge_statistics(const Evidence& e) {
   Figure ratio{"statistics"}, bias{"bias"};
   for (const auto& [name, values] : e.values) {
+    if (tolerance::sums_decide(e.contract, name)) continue;  // one order is one draw for many elements
     const Places places(e.problem, name);
     const auto& sigma = e.envelope.sigma.at(name);
     std::vector<Classes> kinds(std::size(kKinds));
@@ -134,14 +133,13 @@ std::vector<Figure> judge_statistics(const Evidence& e) {
         add(e, name, i, kinds[kind][id]);
       }
     }
-    const bool of_sums = tolerance::sums_decide(e.contract, name);
     for (std::size_t kind = 0; kind < kinds.size(); ++kind)
       for (std::size_t id = 0; id < kinds[kind].size(); ++id) {
         const auto& sums = kinds[kind][id];
         if (sums.count < tolerance::kLeastOfClass || !explained(sums)) continue;
         const auto what = kind == 0 ? std::string(to_string(name))
                                     : fmt::format("{} {} {}", to_string(name), kKinds[kind].label, id);
-        keep_worse(ratio, ratio_of(sums, of_sums), what);
+        keep_worse(ratio, ratio_of(sums), what);
         if (kind < 2) keep_worse(bias, bias_of(sums), what);
       }
   }

@@ -56,9 +56,9 @@ inline constexpr std::int64_t kLocalChunks = 16;
 
 /// STATISTICS: rms z of a class over the emulator's may be 1 + margin + scatter, the scatter being so
 /// many standard deviations of the class's rms over the ensemble: 16 members give a t with 15 degrees of
-/// freedom, which passes 6.5 once in 2e5, and a set has 1e5 classes.
-inline constexpr double kRatioMargin = 0.05;
-inline constexpr double kRatioMarginOfSums = 1;
+/// freedom, which passes 6.5 once in 2e5, and a set has 1e5 classes. Tensors where sums decide are left
+/// out: where keys are alike, one order of terms rounds alike in all elements of a class.
+inline constexpr double kRatioMargin = 0.10;
 inline constexpr double kRatioScatter = 6.5;
 
 /// The emulator's rms z counts as at least this. Where it is less, the envelope is wider than rounding
@@ -72,9 +72,9 @@ inline constexpr std::int64_t kLeastOfClass = 1024;
 /// BIAS: |mean z| in standard deviations of the ensemble's means.
 inline constexpr double kBias = 8;
 
-/// CONTRACT: a downgrade is there when its coefficient passes half of the way from a right kernel's
-/// (0) to a downgraded one's (1), and so many standard deviations of a right kernel's.
-inline constexpr double kLeastCoefficient = 0.5;
+/// CONTRACT: a downgrade is there when its coefficient passes this on the way from a right kernel's (0 as a
+/// rule, at most 0.49) to a downgraded one's (1), and so many standard deviations of a right kernel's.
+inline constexpr double kLeastCoefficient = 0.7;
 inline constexpr double kSure = 6;
 
 /// CONTRACT: effect of a downgrade, of the rms error, from which it is looked for. A pattern far below the

@@ -124,7 +124,7 @@ TEST(Usage, OfLaws) {
   expect_refused({
       {{"laws", "T=x"}, "LINE: 'T=x': problem: T: 'x' is not a number"},
       {{"laws", "T=8", "--law"}, "--law"},
-      {{"laws", "T=8", "--law", "none"}, "law: 'none' is not known; known are channel_scaling"},
+      {{"laws", "T=8", "--law", "none"}, "law: 'none' is not known; known are query_balance"},
       {{"laws", "T=8", "--kernel", "none"}, "--kernel: kernel: 'none' is not known"},
       {{"laws", "--set", "none"}, "--set: set: 'none' is neither a file nor one of"},
   });

@@ -47,6 +47,7 @@ class Arena {
     std::memset(data_, byte, bytes_);
 #else
     check(cudaMemset(data_, byte, bytes_), "cudaMemset");
+    check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");  // else it runs on into other streams' work
 #endif
   }
   // Rows of `width` bytes, `pitch` bytes apart from `offset` on, from or to dense memory.
