@@ -15,7 +15,7 @@ mkdir -p build/report
 echo
 echo "== The kernels of this repository: these must pass"
 ours=0
-build/bin/gdr2 verify --set activations --set smoke --strict --json build/report/report.json || ours=$?
+build/bin/gdr2 verify --set activations --set smoke --strict --json build/report/report.json --html build/report/index.html || ours=$?
 
 echo
 echo "== Results of a public kernel, recorded with the activations: for information"
@@ -24,7 +24,7 @@ recorded=0
 build/bin/gdr2 judge fixtures/activations/*.safetensors --contract fla.gdn2.chunk --json build/report/recorded.json || recorded=$?
 
 echo
-echo "Reports: build/report/report.json (our kernels, exit code $ours)"
+echo "Reports: build/report/index.html and build/report/report.json (our kernels, exit code $ours)"
 echo "         build/report/recorded.json (recorded results, exit code $recorded, for information)"
 [ "$recorded" -le 1 ] || exit "$recorded"  # neither passed nor failed: it could not be judged
 exit "$ours"

@@ -35,3 +35,11 @@ set_tests_properties(headers_compile_alone PROPERTIES TIMEOUT 600)
 add_test(NAME baselines_are_of_these_kernels
   COMMAND ${CMAKE_SOURCE_DIR}/ci/check_baselines.sh ${CMAKE_SOURCE_DIR})
 set_tests_properties(baselines_are_of_these_kernels PROPERTIES SKIP_RETURN_CODE 77)
+
+find_package(Python3 COMPONENTS Interpreter)
+if(Python3_FOUND)
+  add_test(NAME ci_templates_work
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/ci/templates_test.py ${CMAKE_SOURCE_DIR}
+            $<TARGET_FILE:gdr2> ${CMAKE_BINARY_DIR}/tests/ci_templates)
+  set_tests_properties(ci_templates_work PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300)
+endif()
