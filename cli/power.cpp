@@ -30,7 +30,7 @@ using namespace power;
 struct PowerOptions {
   Selection selection;
   std::vector<std::string> mutants, libraries, merge;
-  std::string json, right;
+  std::string json, right, kernel = "cpu.chunk";
   bool all = false, laws = false, no_mutants = false, quick = false, verbose = false;
   int sample = 0, places = 0;
   std::uint64_t seed = 1;
@@ -106,6 +106,7 @@ void count_rights(const std::vector<RightOnCase>& rights, PowerStudy& study) {
 }
 
 void measure_perturbations(const Kernel& kernel, const Case& c, int places, PowerStudy& study) {
+  if (kernel.unsupported(c.problem)) return;
   for (const auto& p : perturb(kernel, c, places)) {
     auto& record = study.perturbations[p.name];
     ++record.tried;
@@ -155,7 +156,7 @@ PowerStudy study(const PowerOptions& options) {
     if (noted_signal() || !more) break;
     try {
       if (options.places > 0)
-        measure_perturbations(find_kernel(kernel.empty() ? "cpu.chunk" : kernel), c, options.places, study);
+        measure_perturbations(find_kernel(kernel.empty() ? options.kernel : kernel), c, options.places, study);
       count_rights(hunt(c, hunted.prey), study);
     } catch (const EnvelopeOverflow&) {
       continue;  // the contract does not cover the case: MISTRUSTED for every kernel
@@ -217,6 +218,8 @@ void add_options(CLI::App& command, PowerOptions& options) {
   command.add_option("--perturb", options.places,
                      "Perturb the true results of each case too, and so many single elements of each tensor")
       ->check(CLI::Range(1, 100000))->type_name("N");
+  command.add_option("--kernel", options.kernel, "Whose results --perturb perturbs, where a case names none")
+      ->capture_default_str()->type_name("NAME");
   command.add_flag("--quick", options.quick, "Without LOCAL and CONTRACT, which else judge what the other legs let pass");
   command.add_flag("--laws", options.laws, "Say also which exact law each mutant breaks");
   command.add_option("--least", options.least, "Fail when fewer per cent of the mutants are caught")
