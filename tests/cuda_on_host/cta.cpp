@@ -68,10 +68,15 @@ int Cta::next_runnable() {
   return thread;
 }
 
+bool Cta::anyone_runnable() {
+  if (runnable_.empty()) runnable_.swap(yielded_);
+  return !runnable_.empty();
+}
+
 void Cta::run() {
   active_cta = this;
   int left = launch_.threads;
-  while (error_.empty() && !runnable_.empty()) {
+  while (error_.empty() && anyone_runnable()) {
     current_ = next_runnable();
     switch_context(scheduler_, running().context);
     if (running().done) --left;
@@ -85,7 +90,7 @@ void Cta::wait(const char* what, int id) {
   running().waits_at = what;
   running().waits_id = id;
   Context& self = running().context;
-  if (runnable_.empty()) return switch_context(self, scheduler_);
+  if (!anyone_runnable()) return switch_context(self, scheduler_);
   current_ = next_runnable();
   if (&self != &running().context) switch_context(self, running().context);
 }
@@ -96,8 +101,9 @@ void Cta::release(int thread) {
 }
 
 void Cta::let_others_run() {
-  release(current_);
+  yielded_.push_back(current_);
   wait("transfer", 0);
+  running().waits_at = nullptr;
 }
 
 void Cta::barrier(int id, int threads) {

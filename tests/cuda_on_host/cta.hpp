@@ -80,6 +80,7 @@ class Cta {
 
   static void entry();
   int next_runnable();
+  bool anyone_runnable();
   void wait(const char* what, int id);
   void release(int thread);
   std::string where(int thread) const;
@@ -91,6 +92,7 @@ class Cta {
   Context scheduler_;
   std::vector<Thread> threads_;
   std::vector<int> runnable_;
+  std::vector<int> yielded_;  // run again when nobody else can, whatever the order: they poll
   size_t first_runnable_ = 0;
   std::vector<Barrier> barriers_;
   std::vector<Warp> warps_;

@@ -141,7 +141,7 @@ std::vector<Planted> planted() {
       {"split_and_resumed", shared, where([](const Problem& p) { return p.T == 18; }, Name::dk)},
       {"token_by_token", shared, constant(Name::o)},
       {"superposition", shared, constant(Name::o)},
-      {"look_up", shared, constant(Name::dq)},
+      {"look_up", shared, constant(Name::dv)},
       {"powers_of_two", shared, constant(Name::ht)},
       {"serving", shared, where([](const Problem& p) { return p.T == 1; }, Name::ht)},
       {"kimi_delta_attention", shared, constant(Name::db)},
