@@ -8,6 +8,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/repeatable.hpp"
 #include "cli/shell.hpp"
 #include "properties/judge/tolerances.hpp"
 #include "properties/power/clean_errors.hpp"
@@ -128,15 +129,12 @@ int calibrate(const CalibrateOptions& options, const Argv& argv) {
 }
 
 void add_options(CLI::App& command, CalibrateOptions& options) {
-  const auto list = [&](const char* name, std::vector<std::string>& to, const char* what) {
-    return command.add_option(name, to, what)->expected(1)->allow_extra_args(false)->take_all();
-  };
-  list("--kernel", options.kernels, "Kernel to measure, by name or as PATH.so; default: cpu.chunk")
-      ->type_name("NAME");
-  list("--dtype", options.dtypes, "Format of the products; default: bf16 fp16 tf32 fp32")
-      ->type_name("DTYPE");
-  list("--merge", options.merge, "Add up the reports of earlier parts instead of measuring")
-      ->type_name("FILE");
+  add_repeatable(command, "--kernel", options.kernels,
+                 "Kernel to measure, by name or as PATH.so; default: cpu.chunk", "NAME");
+  add_repeatable(command, "--dtype", options.dtypes, "Format of the products; default: bf16 fp16 tf32 fp32",
+                 "DTYPE");
+  add_repeatable(command, "--merge", options.merge, "Add up the reports of earlier parts instead of measuring",
+                 "FILE");
   command.add_option("--cases", options.cases, "Random cases of each kernel and dtype")
       ->check(CLI::Range(std::int64_t{1}, kMostCases))->capture_default_str()->type_name("N");
   command.add_option("--first", options.first, "Number of the first case")

@@ -10,6 +10,7 @@
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/plan.hpp"
+#include "cli/repeatable.hpp"
 #include "fixtures/random.hpp"
 #include "properties/judge/envelope.hpp"
 #include "properties/judge/tolerances.hpp"
@@ -199,17 +200,15 @@ int run_study(const PowerOptions& options, const Argv& argv) {
 }
 
 void add_options(CLI::App& command, PowerOptions& options) {
-  const auto list = [&](const char* name, std::vector<std::string>& to, const char* what) {
-    return command.add_option(name, to, what)->expected(1)->allow_extra_args(false)->take_all();
-  };
   command.add_option("LINE", options.selection.lines, "Cases, each one quoted word");
-  list("--set", options.selection.sets, "A set of cases; default: smoke, then ci")->type_name("SET");
-  list("--mutant", options.mutants, "Only this one (`gdr2 list mutants` names them)")->type_name("NAME");
-  list("--library", options.libraries, "A kernel library with a fault, as PATH.so, in place of the CPU ones")
-      ->type_name("PATH");
+  add_repeatable(command, "--set", options.selection.sets, "A set of cases; default: smoke, then ci", "SET");
+  add_repeatable(command, "--mutant", options.mutants, "Only this one (`gdr2 list mutants` names them)",
+                 "NAME");
+  add_repeatable(command, "--library", options.libraries,
+                 "A kernel library with a fault, as PATH.so, in place of the CPU ones", "PATH");
   command.add_option("--right", options.right, "The library without the fault: its false alarms catch nothing")
       ->type_name("PATH");
-  list("--merge", options.merge, "Add up the reports of parts instead of measuring")->type_name("FILE");
+  add_repeatable(command, "--merge", options.merge, "Add up the reports of parts instead of measuring", "FILE");
   command.add_option("--sample", options.sample, "So many mutants, drawn by --seed")
       ->check(CLI::Range(1, 100000))->type_name("N");
   command.add_option("--seed", options.seed, "Of the sample")->type_name("S");

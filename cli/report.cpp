@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/commands.hpp"
+#include "cli/repeatable.hpp"
 #include "cli/report_files.hpp"
 #include "reference/error.hpp"
 #include "reports/console_sink.hpp"
@@ -51,13 +52,8 @@ Command add_report(CLI::App& app) {
   command->add_option("FILE", options->file, "A report in JSON, also one of an interrupted run (FILE.partial)")
       ->required();
   options->files.add_to(*command, false);
-  command
-      ->add_option("--study", options->studies,
-                   "A report of gdr2 power or gdr2 calibrate, to be shown in the same page; repeatable")
-      ->type_name("FILE")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->take_all();
+  add_repeatable(*command, "--study", options->studies,
+                 "A report of gdr2 power or gdr2 calibrate, to be shown in the same page; repeatable", "FILE");
   command->add_flag("--strict", options->strict, "A skipped case counts as a failure");
   command->add_flag("-v,--verbose", options->verbose, "Show every tensor");
   return {command, [options] { return report(*options); }};

@@ -72,7 +72,7 @@ void write_whole(const std::filesystem::path& path, const std::string& text) {
   std::ofstream file(temporary, std::ios::trunc);
   file << text << std::flush;
   file.close();
-  if (!file) fail("{}: cannot write: {}", temporary.string(), std::strerror(errno));
+  if (!file) fail("{}: cannot write: {}", path.string(), std::strerror(errno));
   std::error_code error;
   std::filesystem::rename(temporary, path, error);
   if (error) fail("{}: cannot write: {}", path.string(), error.message());

@@ -7,6 +7,7 @@
 
 #include "reference/error.hpp"
 #include "reports/record_json.hpp"
+#include "reports/report_file.hpp"
 
 namespace gdr2 {
 
@@ -17,15 +18,7 @@ void write_study(const std::filesystem::path& path, const RunRecord& head,
   auto json = head_to_json(head);
   json["cases"] = Json::array();
   json[section] = content;
-  auto temporary = path;
-  temporary += ".tmp";
-  std::ofstream file(temporary, std::ios::trunc);
-  file << json.dump(1, ' ', false, Json::error_handler_t::replace) << '\n' << std::flush;
-  file.close();
-  if (!file) fail("{}: cannot write: {}", path.string(), std::strerror(errno));
-  std::error_code error;
-  std::filesystem::rename(temporary, path, error);
-  if (error) fail("{}: cannot write: {}", path.string(), error.message());
+  write_whole(path, json.dump(1, ' ', false, Json::error_handler_t::replace) + '\n');
 }
 
 namespace {

@@ -2,6 +2,7 @@
 // Data on which no operation rounds: with one-hot keys, b and w in {0, 1} and g in {0, -inf} the memory
 // is a table that is looked up, and with small integers in it every sum is exact in every format. The
 // answer must be the same bits as the reference's; also with a power of two on every channel.
+#include <algorithm>
 #include <cmath>
 
 #include "fixtures/draw_inputs.hpp"
@@ -45,9 +46,10 @@ Call with_powers_of_two(const Call& call) {
 Violation inexact(const Kernel& kernel, const Call& call) {
   const Margin margin(kernel, call);
   const auto shared = {Name::dq, Name::dk, Name::dg, Name::db};
-  for (const auto& [name, tensor] : run(kernel, call))
+  for (const auto& [name, tensor] : run(kernel, call)) {
     if (call.problem.group() > 1 && std::ranges::find(shared, name) != shared.end()) continue;
-    else if (auto found = margin.beyond(name, tensor.to_doubles(), margin.truth(name))) return found;
+    if (auto found = margin.beyond(name, tensor.to_doubles(), margin.truth(name))) return found;
+  }
   return std::nullopt;
 }
 
