@@ -53,7 +53,7 @@ Command add_report(CLI::App& app) {
       ->required();
   options->files.add_to(*command, false);
   add_repeatable(*command, "--study", options->studies,
-                 "A report of gdr2 power or gdr2 calibrate, to be shown in the same page; repeatable", "FILE");
+                 "A report of gdr2 power, calibrate or bench, to be shown in the same page", "FILE");
   command->add_flag("--strict", options->strict, "A skipped case counts as a failure");
   command->add_flag("-v,--verbose", options->verbose, "Show every tensor");
   return {command, [options] { return report(*options); }};

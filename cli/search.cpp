@@ -123,7 +123,7 @@ Command add_search(CLI::App& app) {
   command->add_option("--fault", options->fault, "Examine a CPU kernel with this planted fault")
       ->excludes("--kernel")
       ->type_name("NAME");
-  command->add_option("--time", options->seconds, "How long, in seconds (60) or as 10m, 2h")
+  command->add_option("--time", options->seconds, "How long, in seconds or as 60s, 10m, 2h (60)")
       ->transform(
           CLI::AsNumberWithUnit(std::map<std::string, double>{{"s", 1}, {"m", 60}, {"h", 3600}}))
       ->check(CLI::Range(0.0, kMostSeconds))
