@@ -211,6 +211,7 @@ int bench(BenchOptions options, const Argv& argv) {
     }
   }
   if (!bench.clocks.empty()) bench.clocks += "; " + clocks();
+  bench.run.complete = true;
   if (!options.json.empty()) write(options.json, bench);
   std::cout << bench_text(bench);
   return exit_code(bench);

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "reference/error.hpp"
-#include "reports/report_file.hpp"
+#include "reports/json_file.hpp"
 
 namespace gdr2 {
 

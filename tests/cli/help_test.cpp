@@ -30,7 +30,7 @@ TEST(Help, EveryPageIsInTheDocumentationAsItIs) {
   EXPECT_GT(pages.size(), 10u);
   EXPECT_EQ(pages, pages_in(GDR2_SOURCE_DIR "/docs/cli"));
   for (const auto& page : pages)
-    EXPECT_EQ(read_file(written + "/" + page), read_file(GDR2_SOURCE_DIR "/docs/cli/" + page)) << page;
+    EXPECT_EQ(read_file(written + "/" + page), read_file(GDR2_SOURCE_DIR "/docs/cli/" + page)) << "gdr2 help --write docs/cli";
 }
 
 TEST(Help, OfASubcommandIsItsPage) {
