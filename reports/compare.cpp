@@ -48,7 +48,8 @@ Cases cases_by_key(const RunRecord& run, bool seeds, bool kernels) {
   for (const auto& record : run.cases) {
     const auto line = seeds ? record.line : without(record.line, {"seed="});
     Key key{kernels ? record.kernel : "", record.note + " " + line};
-    if (const int copy = copies[key]++; copy > 0) std::get<1>(key) += fmt::format(" ({})", copy + 1);
+    if (const int copy = copies[key]++; copy > 0)
+      std::get<1>(key) += fmt::format(" ({})", copy + 1);
     cases[key] = &record;
   }
   return cases;
@@ -116,7 +117,8 @@ struct Group {
     ErrorChange change{.pairs = std::ssize(pairs), .elements = elements};
     const double n = double(pairs.size());
     double inside = 0, between = 0;
-    for (const auto& pair : pairs) change.log_ratio += pair.log_ratio / n, inside += pair.variance / (n * n);
+    for (const auto& pair : pairs)
+      change.log_ratio += pair.log_ratio / n, inside += pair.variance / (n * n);
     for (const auto& pair : pairs) between += std::pow(pair.log_ratio - change.log_ratio, 2);
     if (pairs.size() > 1) between /= n * (n - 1);
     change.deviation = std::sqrt(std::max(inside, between) + spread / n);
@@ -217,7 +219,8 @@ class Comparer {
       return;
     }
     ++result_.paired;
-    if (!good) (passed(*before) ? result_.broken : result_.still_failing).push_back(change_of(before, now));
+    if (!good)
+      (passed(*before) ? result_.broken : result_.still_failing).push_back(change_of(before, now));
     if (passed(now) && !passed(*before)) result_.fixed.push_back(change_of(before, now));
     pair_tensors(*before, now, groups_);
     auto& time = times_[now.kernel];
@@ -244,7 +247,8 @@ bool ErrorChange::is_regression(const GateLimits& gate) const {
 
 int Comparison::exit_code(const GateLimits& gate) const {
   if (paired == 0) return 3;
-  const bool worse = std::ranges::any_of(errors, [&](const auto& e) { return e.is_regression(gate); });
+  const bool worse =
+      std::ranges::any_of(errors, [&](const auto& e) { return e.is_regression(gate); });
   return worse || !faults.empty() || !broken.empty() || !new_failures.empty() || !missing.empty()
              ? 1
              : 0;
