@@ -50,7 +50,7 @@ export function histogram(counts, width) {
 function logTicks(points) {
   const values = points.flatMap((p) => [p.max, p.median]).filter((x) => x > 0);
   const [low, high] = [Math.min(...values), Math.max(...values)];
-  const steps = high / low > 300 ? [1] : high / low > 4 ? [1, 3] : [1, 1.5, 2, 3, 5, 7];
+  const steps = high / low > 300 ? [1] : high / low > 4 ? [1, 3] : [1, 1.5, 2, 3, 4, 5, 6, 8];
   const ticks = [];
   for (let e = Math.floor(Math.log10(low)); e <= Math.ceil(Math.log10(high)); ++e)
     for (const step of steps) if (step * 10 ** e >= low * 0.999 && step * 10 ** e <= high * 1.001) ticks.push(Number(`${step}e${e}`));
