@@ -82,15 +82,17 @@ Json case_row(const CaseRecord& record, Words& words) {
           std::move(tensors)};
 }
 
-/// Tensors in full, those that it is the worst case of when it passed; figures of its legs, and its
-/// diagnosis.
-Json detail_of(const CaseRecord& record, bool failed, const std::set<std::string>& worst_of) {
+/// The tensors that failed, and those that it is the worst case of; figures of its legs, and its diagnosis.
+Json detail_of(const CaseRecord& record, const std::set<std::string>& worst_of) {
   auto detail = case_to_json(record)["verdict"];
   auto tensors = Json::array();
   for (std::size_t i = 0; i < record.verdict.tensors.size(); ++i) {
-    auto& tensor = detail["tensors"][i];
-    tensor["name"] = tensor_label(record.verdict.tensors[i]);
-    if (failed || worst_of.contains(tensor["name"])) tensors.push_back(std::move(tensor));
+    const auto label = tensor_label(record.verdict.tensors[i]);
+    if (record.verdict.tensors[i].state == State::kPassed && !worst_of.contains(label)) continue;
+    auto& tensor = tensors.emplace_back(std::move(detail["tensors"][i]));
+    tensor["name"] = label;
+    for (const char* pooled : {"histogram", "growth_z", "growth_rel", "batches"})
+      tensor.erase(pooled);
   }
   Json kept{{"tensors", std::move(tensors)}, {"figures", detail["figures"]}};
   if (detail.contains("diagnosis")) kept["diagnosis"] = detail["diagnosis"];
@@ -107,7 +109,7 @@ Json details_of(const RunRecord& run) {
     const bool failed =
         record.verdict.state != State::kPassed && record.verdict.state != State::kSkipped;
     if (worst.contains(record.index) || (failed && ++failures <= kDetailedCases))
-      details[std::to_string(record.index)] = detail_of(record, failed, worst[record.index]);
+      details[std::to_string(record.index)] = detail_of(record, worst[record.index]);
   }
   return details;
 }

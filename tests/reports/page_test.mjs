@@ -33,7 +33,7 @@ async function open(file, { width = 1280, colorScheme = "light", hash = "" } = {
 const rows = (page) => page.locator("#cases tbody tr").count();
 
 async function scrollThrough(page) {
-  for (let y = 0; y < (await page.evaluate(() => document.body.scrollHeight)); y += 500) {
+  for (let y = 0; y < (await page.evaluate(() => document.body.scrollHeight)); y += 600) {
     await page.evaluate((top) => scrollTo(0, top), y);
     await page.waitForTimeout(30);
   }
@@ -43,7 +43,7 @@ async function checkView(options) {
   const page = await open(report, options);
   await scrollThrough(page);
   const name = `${options.width} ${options.colorScheme}`;
-  for (const chart of ["#errors .chart svg", "#difficulty .chart svg", "#errors .map svg"])
+  for (const chart of ["#errors .chart svg", "#difficulty .chart svg", "#errors .map svg", "#times .chart svg", "#power .chart svg", "#calibration table"])
     expect(`${name}: no chart ${chart}`, (await page.locator(chart).count()) > 0);
   expect(`${name}: wider than the window`, (await page.evaluate(() => document.documentElement.scrollWidth)) <= options.width);
   await page.context().close();
@@ -123,6 +123,7 @@ async function checkLarge() {
     await page.goto(`file://${resolve(large)}#errors`);
     await page.waitForSelector("#errors .chart svg");
     const clock = await page.evaluate(() => performance.now() / 1000);
+    expect("no failure is shown", (await page.locator("#failures .card").count()) > 0);
     const { metrics } = await devtools.send("Performance.getMetrics");
     tries.push({ clock, processor: metrics.find((m) => m.name === "ProcessTime").value });
     await page.close();
