@@ -150,6 +150,7 @@ std::vector<ErrorChange> changes_of(const Groups& groups, bool same_seeds) {
     else if (!same_seeds && std::ssize(group.pairs) < kFewPairs)
       spread = HUGE_VAL;
     auto& change = changes.emplace_back(group.change(spread));
+    change.same_seeds = same_seeds;
     std::tie(change.kernel, change.dtype, change.tensor, change.recipe) = key;
   }
   std::ranges::stable_sort(changes, std::greater(), &ErrorChange::log_ratio);
@@ -240,9 +241,12 @@ double ErrorChange::ratio() const { return std::exp(log_ratio); }
 double ErrorChange::low() const { return std::exp(log_ratio - kNormal95 * deviation); }
 double ErrorChange::high() const { return std::exp(log_ratio + kNormal95 * deviation); }
 
+bool ErrorChange::is_clear(const GateLimits& gate) const {
+  return !(std::fabs(log_ratio) <= (same_seeds ? gate.deviations : gate.other_seeds) * deviation);
+}
+
 bool ErrorChange::is_regression(const GateLimits& gate) const {
-  return elements >= gate.elements && !(ratio() <= gate.ratio) &&
-         !(log_ratio <= gate.deviations * deviation);
+  return elements >= gate.elements && !(ratio() <= gate.ratio) && is_clear(gate);
 }
 
 int Comparison::exit_code(const GateLimits& gate) const {

@@ -16,12 +16,15 @@ namespace gdr2 {
 struct ErrorChange {
   std::string kernel, dtype, tensor, recipe;
   std::int64_t pairs = 0, elements = 0;
-  double log_ratio = 0;  ///< mean over the pairs of log(rms z new / rms z old)
-  double deviation = 0;  ///< standard deviation of that
+  double log_ratio = 0;    ///< mean over the pairs of log(rms z new / rms z old)
+  double deviation = 0;    ///< standard deviation of that
+  bool same_seeds = true;  ///< false: the pairs differ in their inputs
 
   double ratio() const;
   double low() const;  ///< of the 95 % confidence interval
   double high() const;
+  /// Whether it moved, up or down, by more than chance explains.
+  bool is_clear(const GateLimits& gate = kGate) const;
   bool is_regression(const GateLimits& gate = kGate) const;
 };
 

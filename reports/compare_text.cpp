@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kMostRows = 20;  ///< of a list that is not asked for in full
 
 std::string error_row(const ErrorChange& e) {
-  const bool clear = std::fabs(e.log_ratio) > kGate.deviations * e.deviation && e.log_ratio != 0;
+  const bool clear = e.is_clear();
   const auto* word = !clear ? "same" : e.log_ratio > 0 ? "worse" : "better";
   return fmt::format(
       "  {:<7}  {:<5}  {:<16}  {:<16}  {:.3f}x [{:.3f}, {:.3f}]  {:<6}  {:>5} pairs, {} "
@@ -43,8 +43,8 @@ std::vector<ErrorChange> shown_errors(const Comparison& comparison, bool all) {
   auto errors = comparison.errors;
   if (!all)
     std::erase_if(errors, [](const auto& e) {
-      return !e.is_regression() && !(std::fabs(e.log_ratio) > std::log(kGate.ratio) &&
-                                     std::fabs(e.log_ratio) > kGate.deviations * e.deviation);
+      return !e.is_regression() &&
+             !(std::fabs(e.log_ratio) > std::log(kGate.ratio) && e.is_clear());
     });
   return errors;
 }
