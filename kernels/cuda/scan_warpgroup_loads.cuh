@@ -142,6 +142,11 @@ __device__ __forceinline__ int value_at(int token, int column) {
          column % 8;
 }
 
+template <class S>
+struct PlaceOfValue {
+  __device__ __forceinline__ int operator()(int r, int c) const { return value_at<S>(r, c); }
+};
+
 // A warpgroup's copies of v and w, chunk after chunk; each chunk one group.
 template <class S>
 struct ValueStream {
@@ -189,9 +194,8 @@ struct ValueStream {
     }
     const Operand* row = x.row<const Operand>(
         work.sequence.batch, work.sequence.token + static_cast<int64_t>(index) * kChunk, work.hv);
-    copy_unaligned_rows<S::kColumns, kWarpgroup>(
-        tile, row + work.first_column, x, rows, p.V - work.first_column, thread,
-        [](int r, int c) { return value_at<S>(r, c); });
+    copy_unaligned_rows<S::kColumns, kWarpgroup, PlaceOfValue<S>>(
+        tile, row + work.first_column, x.token, x.aligned, rows, p.V - work.first_column, thread);
   }
 };
 
