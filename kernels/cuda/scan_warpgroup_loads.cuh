@@ -24,8 +24,9 @@ struct WarpgroupShape {
   static constexpr int kFeeder = 2 * kWarpgroup;  // the thread that feeds the ring
   static constexpr int kValueThreads = 2 * kWarp, kFirstValueThread = kThreads - kValueThreads;
   static constexpr int kSlots = Strips == 2 ? 10 : Strips == 4 ? 8 : 6, kValueBuffers = 2;
-  // The decay comes with the solve step and is used before that chunk's first slots are free.
-  static constexpr int kDecayBuffers = (kSlots + kSteps - 1 - kSolve) / kSteps;
+  // The decay comes with the solve step and is used before that chunk's first slots are free; one
+  // buffer more, so that nothing is written while a warp may still be about to leave its reading.
+  static constexpr int kDecayBuffers = (kSlots + kSteps - 1 - kSolve) / kSteps + 1;
   static_assert(kSteps <= kSlots);
 };
 
