@@ -119,9 +119,10 @@ struct Walk {
 
   // Z of a chunk.
   __device__ __forceinline__ void take_targets(Accumulator (&rows)[S::kStrips], int index) {
-    wait_transfer(shared.meetings.values_stand, index % 2);
+    const int buffer = index % kValueBuffers;
+    wait_transfer(shared.meetings.values_stand[buffer], index / kValueBuffers % 2);
     load_targets<S>(rows, shared, index);
-    arrive_as_warp(shared.meetings.values_read);
+    arrive_as_warp(shared.meetings.values_read[buffer]);
   }
 
   __device__ __forceinline__ void solve_chunks() {
