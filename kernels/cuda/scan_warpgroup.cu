@@ -119,10 +119,9 @@ struct Walk {
 
   // Z of a chunk.
   __device__ __forceinline__ void take_targets(Accumulator (&rows)[S::kStrips], int index) {
-    const int buffer = index % kValueBuffers;
-    wait_transfer(shared.meetings.values_stand[buffer], index / kValueBuffers % 2);
+    wait_transfer(shared.meetings.values_stand, index % 2);
     load_targets<S>(rows, shared, index);
-    arrive_as_warp(shared.meetings.values_read[buffer]);
+    arrive_as_warp(shared.meetings.values_read);
   }
 
   __device__ __forceinline__ void solve_chunks() {

@@ -23,22 +23,18 @@ struct WarpgroupShape {
   static constexpr int kThreads = 3 * kWarpgroup, kRegisters = 232, kFeederRegisters = 40;
   static constexpr int kFeeder = 2 * kWarpgroup;  // the thread that feeds the ring
   static constexpr int kValueThreads = 2 * kWarp, kFirstValueThread = kThreads - kValueThreads;
-  static constexpr int kSlots = Strips == 2 ? 10 : Strips == 4 ? 8 : 6;
+  static constexpr int kSlots = Strips == 2 ? 10 : Strips == 4 ? 8 : 6, kValueBuffers = 2;
   // The decay comes with the solve step and is used before that chunk's first slots are free; one
   // buffer more, so that nothing is written while a warp may still be about to leave its reading.
   static constexpr int kDecayBuffers = (kSlots + kSteps - 1 - kSolve) / kSteps + 1;
   static_assert(kSteps <= kSlots);
 };
 
-// Buffers of v and w.
-constexpr int kValueBuffers = 2;
-
-// What the warps of a chunk wait for; one phase a chunk, or every second chunk where there are two,
-// one for each buffer of v and w: a buffer can stand while the other one's chunk is still to be read.
+// What the warps of a chunk wait for; one phase a chunk.
 struct Meetings {
-  Transfer state_stands;                 // S as operand, by both warpgroups
-  Transfer values_stand[kValueBuffers];  // v and w
-  Transfer values_read[kValueBuffers];   // by the first warpgroup
+  Transfer state_stands;  // S as operand, by both warpgroups
+  Transfer values_stand;  // v and w
+  Transfer values_read;   // by the first warpgroup
   Transfer erased;        // X as operand, by the first's threads
   Transfer
       rows_stand;      // R as operand, by the first; S is read by the second and kept by the feeder
@@ -47,10 +43,8 @@ struct Meetings {
   __device__ __forceinline__ void start(int value_threads) {
     constexpr int kWarps = kWarpgroup / kWarp;
     start_transfer(state_stands, 2 * kWarps);
-    for (int i = 0; i < kValueBuffers; ++i) {
-      start_transfer(values_stand[i], value_threads);
-      start_transfer(values_read[i], kWarps);
-    }
+    start_transfer(values_stand, value_threads);
+    start_transfer(values_read, kWarps);
     start_transfer(erased, kWarpgroup);
     start_transfer(rows_stand, 2 * kWarps + 1);
     start_transfer(rows_read, kWarps + 1);
@@ -65,7 +59,7 @@ struct WarpgroupShared {
   Operand x[S::kColumns * kChunk], r[S::kColumns * kChunk];  // X^T, R^T: [column, token]
   struct Values {
     Operand v[kTileElements / 4 * S::kStrips], w[kTileElements / 4 * S::kStrips];
-  } values[kValueBuffers];  // [token, column], see value_at
+  } values[S::kValueBuffers];  // [token, column], see value_at
   float decay[S::kDecayBuffers][S::kKeyBlocks * kChunk];
   Transfer arrives[S::kSlots];
   Meetings meetings;
@@ -172,14 +166,14 @@ struct ValueStream {
   __device__ __forceinline__ void copy_chunks() const {
     Meetings& meetings = shared.meetings;
     for (int index = 0; index < shared.work.chunks; ++index) {
-      const int buffer = index % kValueBuffers, turn = index / kValueBuffers;
-      if (turn > 0) wait_transfer(meetings.values_read[buffer], (turn - 1) % 2);
-      auto& values = shared.values[buffer];
+      // The chunk before the last one has left the buffer.
+      if (index >= S::kValueBuffers) wait_transfer(meetings.values_read, index % 2);
+      auto& values = shared.values[index % S::kValueBuffers];
       fetch_columns(values.v, p.v, index);
       fetch_columns(values.w, p.w, index);
       copy_commit();
       copy_wait<0>();
-      arrive(meetings.values_stand[buffer]);
+      arrive(meetings.values_stand);
     }
   }
 

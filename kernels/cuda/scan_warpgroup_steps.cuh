@@ -30,7 +30,7 @@ template <class S>
 __device__ __forceinline__ void load_targets(Accumulator (&z)[S::kStrips],
                                              const WarpgroupShared<S>& shared, int index) {
   using Operand = typename S::Operand;
-  const auto& values = shared.values[index % kValueBuffers];
+  const auto& values = shared.values[index % S::kValueBuffers];
   const int lane = fresh_lane_index();
 #pragma unroll
   for (int s = 0; s < S::kStrips; ++s)
