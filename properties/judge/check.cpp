@@ -9,6 +9,7 @@
 #include "properties/judge/elements.hpp"
 #include "properties/judge/guarded.hpp"
 #include "properties/judge/screen.hpp"
+#include "properties/judge/second_look.hpp"
 #include "properties/judge/statistics.hpp"
 #include "properties/judge/tolerances.hpp"
 #include "reference/emulate.hpp"
@@ -38,7 +39,7 @@ Evidence gather(const Problem& problem, const Tensors& inputs, const Contract& c
                 Values<double> values, const EnvelopeSource& envelope_of) {
   const auto stages = stages_in(values);
   return {problem, contract, to_values<double>(inputs), std::move(values),
-          envelope_of(problem, inputs, contract, stages), {}};
+          envelope_of(problem, inputs, contract, stages, Look::kFirst), {}};
 }
 
 /// Elements that the kernel gives no value for take the reference's, unexplained: no leg counts them.
@@ -69,6 +70,7 @@ class Judge {
   }
 
   Verdict verdict() {
+    note_explained(look_again(whole_, inputs_, options_.envelope), "");
     judge_elements(whole_, nullptr, verdict_);
     if (verdict_.leg != "exact") {
       if (options_.local) judge_chunks();
@@ -90,14 +92,21 @@ class Judge {
                chosen_chunks(p, inputs_, results_, tolerance::kLocalChunks));
     try {
       local_ = gather(cut_->problem, cut_->inputs, whole_.contract, cut_->results, make_envelope);
+      fill_unknown(local_);
+      note_explained(look_again(local_, cut_->inputs, make_envelope), " of chunks");
     } catch (const EnvelopeOverflow& overflow) {
       cut_.reset();
       if (verdict_.state == State::kPassed)
         verdict_.state = State::kMistrusted, verdict_.leg = "local", verdict_.reason = overflow.what();
       return;
     }
-    fill_unknown(local_);
     judge_elements(local_, &*cut_, verdict_);
+  }
+
+  void note_explained(std::int64_t count, const char* where) {
+    if (count == 0) return;
+    verdict_.notes.push_back(fmt::format("{} elements{} are beyond what {} members explain and within what {} others do",
+                                         count, where, tolerance::kEnsemble, tolerance::kSecondLook));
   }
 
   void judge_classes() {

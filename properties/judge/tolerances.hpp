@@ -12,6 +12,14 @@ namespace gdr2::tolerance {
 /// before pooling; the cost is linear.
 inline constexpr int kEnsemble = 16;
 
+/// Further members that decide on elements which the first ones accuse. Where two roundings make up an
+/// error and are even bets, they cancel in all of 16 members once in 2^16; in 64, once in 2^64.
+inline constexpr int kSecondLook = 64;
+
+/// A second look is taken when no more than so many rows' worth of elements of a tensor are accused: what
+/// the draws of one or two roundings reach. More are no accident of draws.
+inline constexpr std::int64_t kAccusedRows = 2;
+
 /// Weight, in members, of the row's mean square in an element's variance:
 /// sigma^2 = (N s^2 + w r^2) / (N + w). It bounds sigma from below where an element's own 16 draws
 /// happen to lie close together.
