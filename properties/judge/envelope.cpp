@@ -99,6 +99,24 @@ Pools pools_of(const Problem& problem, Name name) {
   return pools;
 }
 
+/// Sum of the magnitudes of a score's terms: no partial sum in any order is larger. Of an element of A,
+/// which is made of scores, the largest of its chunk's T.
+Values<double> score_bounds(Problem problem, Values<double> in, const std::vector<Name>& stages) {
+  if (std::ranges::none_of(stages, is_score)) return {};
+  for (auto name : {Name::q, Name::k, Name::b})
+    for (auto& x : in.at(name)) x = std::fabs(x);
+  problem.backward = false;
+  auto bounds = exact_stages(problem, in, {Name::T, Name::Aqk});
+  auto& of_A = bounds[Name::A] = bounds.at(Name::T);
+  constexpr std::size_t kMatrix = kChunk * kChunk;
+  for (std::size_t first = 0; first < of_A.size(); first += kMatrix) {
+    const auto chunk = std::span(of_A).subspan(first, kMatrix);
+    const double most = *std::ranges::max_element(chunk);
+    for (std::size_t i = 0; i < kMatrix; ++i) chunk[i] = i / kChunk > i % kChunk ? most : 0;
+  }
+  return bounds;
+}
+
 /// sigma^2 = (N s^2 + w r^2) / (N + w) + ulp^2 / 12 + flush^2, or 0 for an exact element.
 std::vector<double> sigma_of(const Problem& problem, Name name, const Contract& contract,
                              const std::vector<double>& y, const Spread& spread, int count) {
@@ -112,12 +130,9 @@ std::vector<double> sigma_of(const Problem& problem, Name name, const Contract& 
     double row_sum = 0;
     for (auto i : pool) row_sum += spread.sum[i];
     const double r2 = row_sum / double(width * count);
-    // A score is one sum: of a few of them all orders may hit y* by chance.
-    const bool few = is_score(name) && std::ranges::count_if(pool, [&](auto i) { return y[i] != 0; }) <
-                                           tolerance::kLeastExact;
     for (auto i : pool) {
       const bool held = round_nearest(y[i], stored) == y[i];
-      if (row_sum == 0 && spread.exact[i] && held && !(few && y[i] != 0)) continue;
+      if (row_sum == 0 && spread.exact[i] && held) continue;
       const double ulp_stored = std::isfinite(ulp(y[i], stored)) ? ulp(y[i], stored) : 0;
       const double pooled = (spread.sum[i] + tolerance::kRowWeight * r2) /
                             (count + tolerance::kRowWeight);
@@ -125,6 +140,12 @@ std::vector<double> sigma_of(const Problem& problem, Name name, const Contract& 
     }
   }
   return sigma;
+}
+
+/// A score is one sum. Where its terms have few bits hardly any order rounds, and no draw may have shown it.
+void allow_a_rounding(const Contract& contract, const std::vector<double>& bound, std::vector<double>& sigma) {
+  for (std::size_t i = 0; i < sigma.size(); ++i)
+    if (bound[i] > 0) sigma[i] = std::hypot(sigma[i], tolerance::kOfOneRounding * ulp(bound[i], contract.accumulator));
 }
 
 }  // namespace
@@ -142,6 +163,7 @@ Envelope make_envelope(const Problem& problem, const Tensors& inputs, const Cont
                   errors[name] = accumulate(envelope.reference.at(name), x, spreads[name]);
                 if (look == Look::kFirst) envelope.members.push_back(std::move(errors));
               });
+  const auto bounds = score_bounds(problem, in, stages);
   for (const auto& [name, y] : envelope.reference) {
     const auto& spread = spreads[name];
     for (std::size_t i = 0; i < y.size(); ++i)
@@ -150,6 +172,7 @@ Envelope make_envelope(const Problem& problem, const Tensors& inputs, const Cont
                                            "the reference is {:g}",
                                            to_string(name), element_name(problem, name, i), y[i]));
     envelope.sigma[name] = sigma_of(problem, name, contract, y, spread, members.count);
+    if (is_score(name)) allow_a_rounding(contract, bounds.at(name), envelope.sigma[name]);
   }
   return envelope;
 }

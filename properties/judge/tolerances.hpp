@@ -25,9 +25,10 @@ inline constexpr std::int64_t kAccusedRows = 2;
 /// happen to lie close together.
 inline constexpr double kRowWeight = 4;
 
-/// Elements other than 0 that a block of scores must have before all 16 members hitting y* counts as
-/// exact arithmetic: a score is one sum, and of a few sums every order may round to the same.
-inline constexpr int kLeastExact = 16;
+/// sigma of a score (T, A_qk and what A takes from them) holds so many ulps, in the accumulator's format, of
+/// the sum of its terms' magnitudes. Times z = 16 it is 0.8 ulp: one rounding, half an ulp at most, of the
+/// largest partial sum that any order has. Sums of 16-bit products round so rarely that no draw need show it.
+inline constexpr double kOfOneRounding = 0.05;
 
 /// GLOBAL: FAILED when not |value - reference| <= z sigma. Where operands are rounded to fewer bits
 /// than sums, their rounding dominates: a right kernel sits at rms z of about 0.7 (stochastic rounding
