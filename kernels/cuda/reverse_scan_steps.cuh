@@ -22,19 +22,24 @@ __device__ __forceinline__ void add_state_cotangent(Accumulator& sums,
     multiply<typename S::P>(sums, tile_fragment(ds, column, k), right_tile(kt, token, k));
 }
 
-// sums += scale dO^T Aqk for 16 tokens; Aqk is lower triangular.
+// sums += scale dO^T Aqk for 16 tokens; Aqk is lower triangular, with S::kRests the sum of two
+// operands: where a key comes again and again, P = A^T dR is a small difference of rows of dR, and
+// what rounding Aqk would do to them.
 template <class S>
 __device__ __forceinline__ void add_score_cotangent(Accumulator& sums,
                                                     const typename S::Operand* d_o,
-                                                    const typename S::Operand* aqk, float scale,
-                                                    int token, int column) {
+                                                    const typename S::Operand* aqk,
+                                                    const typename S::Operand* aqk_rest,
+                                                    float scale, int token, int column) {
   Accumulator scores;
   clear(scores);
 #pragma unroll
   for (int k = 0; k < kChunk; k += kTile) {
     if (k < token) continue;
-    multiply<typename S::P>(scores, load_transposed(d_o + k * S::kRowLd + column, S::kRowLd),
-                            right_tile_transposed(aqk, k, token));
+    const auto row = load_transposed(d_o + k * S::kRowLd + column, S::kRowLd);
+    multiply<typename S::P>(scores, row, right_tile_transposed(aqk, k, token));
+    if constexpr (S::kRests)
+      multiply<typename S::P>(scores, row, right_tile_transposed(aqk_rest, k, token));
   }
 #pragma unroll
   for (int e = 0; e < 8; ++e) sums.x[e] = fma_(scale, scores.x[e], sums.x[e]);
