@@ -60,6 +60,10 @@ inline double z_of(const Contract& contract, Name name) {
   return sums_decide(contract, name) ? kGlobalZOfSums : kGlobalZ;
 }
 
+/// GLOBAL: tokens times elements of a state (T HV K V) up to which it is run: 16 members take half an hour
+/// there. LOCAL screens so many at most.
+inline constexpr double kGlobalWork = 0x1p32;
+
 /// LOCAL: chunks of a case that are judged at most.
 inline constexpr std::int64_t kLocalChunks = 16;
 
