@@ -15,12 +15,17 @@ __device__ __forceinline__ void store_matrix_tile(Operand* tile, const float* ma
 #pragma unroll
   for (int i = thread * kUnit; i < kTileElements; i += kPrepThreads * kUnit) {
     const int row = i / kChunk, column = i % kChunk;
-    const int place = chunk_tile_at<Operand>(row, column);
+    const int place = chunk_tile_at<Operand>(row, column),
+              last = row < rows ? row - column : -1;  // of the unit's elements
     Pack<Operand, kUnit> unit, unit_rest;
+    Pack<float, kUnit> given;
+#pragma unroll
+    for (int n = 0; n < kUnit; n += 4)
+      *reinterpret_cast<Pack<float, 4>*>(&given[n]) =
+          load_four(matrix + row * kMatrixLd + column + n);
 #pragma unroll
     for (int n = 0; n < kUnit; ++n) {
-      const float x =
-          row < rows && column + n <= row ? matrix[row * kMatrixLd + column + n] : 0.0f;
+      const float x = n <= last ? given[n] : 0.0f;
       unit[n] = from_float<Operand>(rounded<P>(x));
       unit_rest[n] = from_float<Operand>(x - to_float(unit[n]));
     }
@@ -48,10 +53,10 @@ __global__ void __launch_bounds__(kPrepThreads, sizeof(typename P::Operand) == 2
   using Operand = typename P::Operand;
   auto& shared = shared_as<PrepShared<Operand>>();
   const auto heads = static_cast<unsigned>(p.H);
-  const int64_t c = block_index().x / heads;
+  const int64_t c = chunk_at_place(p, block_index().x / heads);
   const int h = static_cast<int>(block_index().x % heads);
   const Chunk chunk = chunk_at(p, c);
-  if (chunk.rows == 0) return;
+  if (chunk.rows == 0 || !in_part(p, chunk)) return;
 
   fetch_slab(shared.slab, p, chunk, h, 0);
   copy_commit();
@@ -59,7 +64,7 @@ __global__ void __launch_bounds__(kPrepThreads, sizeof(typename P::Operand) == 2
   float inside[4] = {};                    // this warp's block's scores, the rows that are products
   float of_query = 0.0f, of_erase = 0.0f;  // and those formed directly
   bool any_direct = false;
-  for (int n = 0; n < 2; ++n) clear(shared.between[n][thread_index()]);
+  Accumulator between[2];  // and its share of the others
   for (int block = 0; block < out.kb; ++block) {
     copy_wait<0>();
     sync_threads();
@@ -95,9 +100,13 @@ __global__ void __launch_bounds__(kPrepThreads, sizeof(typename P::Operand) == 2
 
     const ThreadPlace at = ThreadPlace::here();
     for (int n = 0; n < 2; ++n) {
-      Accumulator sum = shared.between[n][at.thread()];
-      add_scores_between<P>(sum, shared.slab, shared.decays[at.warp][n], n, at);
-      shared.between[n][at.thread()] = sum;
+      if (block == 0) {
+        clear(between[n]);
+      } else {
+        between[n] = load_sums(shared.between[n], at.thread());
+      }
+      add_scores_between<P>(between[n], shared.slab, shared.decays[at.warp][n], n, at);
+      if (block + 1 < out.kb) store_sums(shared.between[n], between[n], at.thread());
     }
     sync_threads();
     if (block + 1 < out.kb) {
@@ -115,7 +124,7 @@ __global__ void __launch_bounds__(kPrepThreads, sizeof(typename P::Operand) == 2
                         norm, at);
   }
   for (int n = 0; n < 2; ++n)
-    store_scores_between(matrices.T, matrices.Aqk, shared.between[n][at.thread()], n, at);
+    store_scores_between(matrices.T, matrices.Aqk, between[n], n, at);
   sync_threads();
   store_matrix_tile<P>(out.record_tile(c, h, out.tiles().aqk()), matrices.Aqk, chunk.rows,
                        at.thread(),
@@ -135,7 +144,7 @@ __global__ void __launch_bounds__(kPrepThreads, sizeof(typename P::Operand) == 2
 template <class P>
 void launch_prep(const DeviceProblem& p, const Intermediates<typename P::Operand>& out,
                  const PrepStages& stages) {
-  launch("prep", prep_kernel<P>, dim3(static_cast<unsigned>(p.chunk_bound * p.H)), kPrepThreads,
+  launch("prep", prep_kernel<P>, dim3(static_cast<unsigned>(places(p) * p.H)), kPrepThreads,
          sizeof(PrepShared<typename P::Operand>), p.stream, p, out, stages);
 }
 

@@ -28,7 +28,7 @@ using Pair = Pack<T, 2>;
 using BlockPairs = Pair<float>[kBlockRows];
 
 // Rows [row, channel] as they come from memory. Each warp turns its rows into operands in place,
-// chunk tiles then.
+// chunk tiles then (q, b and k with operand_column's order of channels).
 template <class Operand>
 struct Slab {
   // q, then q with the decay from its block's start; b, then e = b k likewise.
@@ -80,6 +80,10 @@ __device__ __forceinline__ void fetch_slab(Slab<Operand>& slab, const DeviceProb
   }
 }
 
+__device__ __forceinline__ Pack<float, 4> load_four(const float* source) {
+  return *reinterpret_cast<const Pack<float, 4>*>(source);
+}
+
 // Two neighbouring elements.
 template <class T>
 __device__ __forceinline__ Pair<float> load_pair(const T* source) {
@@ -118,6 +122,13 @@ __device__ __forceinline__ int place_in_rows(int origin, int r) { return origin 
 template <class T>
 __device__ __forceinline__ int place_in_tile(int origin, int r) {
   return (origin ^ (chunk_tile_at<T>(r, 0) % kChunk)) + r * kChunk;
+}
+
+// A product over channels may take them in any order: in the tiles of operands of scores, the pairs
+// of 16 channels stand as 0 2 4 6 1 3 5 7, so that a lane of a product, which has the pairs t and t +
+// 4 of them, has four neighbouring channels. Where lane l's pair stands in row 0.
+__device__ __forceinline__ int operand_column(int lane) {
+  return (lane & 24) * 2 + (lane & 1) * 8 + (lane & 6);
 }
 
 __device__ __forceinline__ Pair<float> product(const Pair<float>& a, const Pair<float>& b) {

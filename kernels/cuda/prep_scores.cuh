@@ -118,7 +118,7 @@ __device__ __forceinline__ BlockPair block_pair(int n, int warp) {
 
 // The decay over the blocks between the columns of a warp's pair and its row: from block 2m (far)
 // and from 2m + 1 (near).
-struct PairDecays {
+struct alignas(16) PairDecays {
   float far[kSlab], near[kSlab];
 };
 
@@ -138,7 +138,7 @@ __device__ __forceinline__ void store_pair_decays(PairDecays& decays, const floa
   *reinterpret_cast<Pair<float>*>(decays.far + channel) = far;
 }
 
-// The right operand of a pair for the 16 channels at `channel`: k decayed to the border before
+// The right operand of a pair for the 16 channels at `channel`, in operand_column's order: k decayed to the border before
 // block I. In the pair (2m+1; 2m, 2m+1) the second half is not used.
 template <class Operand>
 __device__ __forceinline__ Fragment<Operand> decayed_columns(const float* k,
@@ -146,16 +146,14 @@ __device__ __forceinline__ Fragment<Operand> decayed_columns(const float* k,
                                                              BlockPair pair, int channel,
                                                              int lane) {
   const float* rows = k + kTile * pair.columns * kChunk;
-  const int offset = chunk_tile_at<float>(tile_row(0, lane), tile_col(0, lane));
+  const int offset = chunk_tile_at<float>(tile_row(0, lane), lane % 4 * 4) ^ channel;
   Accumulator x;
 #pragma unroll
-  for (int i = 0; i < 8; i += 2) {
-    const float* decay = (i / 2 % 2 == 0 ? decays.far : decays.near) + channel + tile_col(i, lane);
-    const Pair<float> decayed = product(
-        load_pair(rows + i / 2 % 2 * 8 * kChunk + (offset ^ (channel + i / 4 * 8))),
-        load_pair(decay));
-    x.x[i] = decayed[0];
-    x.x[i + 1] = decayed[1];
+  for (int half = 0; half < 2; ++half) {
+    const auto key = load_four(rows + half * 8 * kChunk + offset),
+               decay = load_four((half == 0 ? decays.far : decays.near) + channel + lane % 4 * 4);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) x.x[2 * half + i % 2 + i / 2 * 4] = key[i] * decay[i];
   }
   return to_operand<Operand>(x);
 }

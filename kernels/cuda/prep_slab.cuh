@@ -13,6 +13,21 @@ struct ChunkMatrices {
   float Aqk[kChunk * kMatrixLd], scratch[kHalf * kScratchLd];
 };
 
+// A thread's sums of scores between blocks wait for the next slab.
+using WaitingSums = Pack<float, 4>[2][kPrepThreads];
+__device__ __forceinline__ void store_sums(WaitingSums& waiting, const Accumulator& sum,
+                                           int thread) {
+#pragma unroll
+  for (int i = 0; i < 2; ++i)
+    waiting[i][thread] = {{sum.x[4 * i], sum.x[4 * i + 1], sum.x[4 * i + 2], sum.x[4 * i + 3]}};
+}
+__device__ __forceinline__ Accumulator load_sums(const WaitingSums& waiting, int thread) {
+  Accumulator sum;
+#pragma unroll
+  for (int i = 0; i < 8; ++i) sum.x[i] = waiting[i / 4][thread][i % 4];
+  return sum;
+}
+
 template <class Operand>
 struct PrepShared {
   union {
@@ -21,7 +36,7 @@ struct PrepShared {
   };
   float log_total[kBlocks * kSlab], total[kBlocks * kSlab];  // by block: sum of g, exp of it
   PairDecays decays[kBlocks][2];                             // by warp
-  Accumulator between[2][kPrepThreads];  // by thread: the sums of scores between blocks
+  WaitingSums between[2];  // by thread: the scores between blocks
 };
 
 // What a warp does with one slab.
@@ -136,9 +151,10 @@ struct SlabWork {
   // An operand of the scores to its tile, with what rounding takes from it where that is used.
   __device__ __forceinline__ void store_operand(Operand* tile, Operand* rest, int r,
                                                 const Pair<float>& x) const {
-    Operand* target = tile + place_in_tile<Operand>(lane_origin(at), r);
+    const int column = operand_column(at.lane);
+    Operand* target = tile + place_in_tile<Operand>(kBlockRows * kChunk * at.warp + column, r);
     if constexpr (sizeof(Operand) == 2) {
-      store_split(target, rest + place_in_tile<Operand>(2 * at.lane, r), x);
+      store_split(target, rest + place_in_tile<Operand>(column, r), x);
     } else {
       store_pair(target, x);
     }

@@ -60,7 +60,7 @@ __device__ __forceinline__ Work work_of(const DeviceProblem& p, int value_blocks
   w.hv = static_cast<int32_t>(block / parts % p.HV);
   w.h = w.hv / p.group;
   w.n = block / parts / p.HV;
-  w.sequence = sequence_at(p, w.n);
+  w.sequence = part_of(p, sequence_at(p, w.n));
   w.chunks = static_cast<int32_t>(w.sequence.chunks);
   w.first_column = static_cast<int32_t>(block % parts) * S::kColumns;
   return w;

@@ -301,12 +301,15 @@ __global__ void __launch_bounds__(S::kThreads, 1)
 }
 
 template <class S>
+int64_t ctas(const DeviceProblem& p) {
+  return p.N * p.HV * (value_blocks(p.V) * kChunk / S::kColumns);
+}
+
+template <class S>
 void launch_warpgroup_shape(const DeviceProblem& p, const Intermediates<typename S::Operand>& m,
                             const ScanStages& stages) {
   static_assert(sizeof(WarpgroupShared<S>) <= 227 * 1024);
-  const int64_t parts = m.vb * kChunk / S::kColumns;
-  launch("scan_warpgroup", scan_warpgroup_kernel<S>,
-         dim3(static_cast<unsigned>(p.N * p.HV * parts)), S::kThreads, sizeof(WarpgroupShared<S>),
+  launch("scan_warpgroup", scan_warpgroup_kernel<S>, dim3(static_cast<unsigned>(ctas<S>(p))), S::kThreads, sizeof(WarpgroupShared<S>),
          p.stream, p, m, stages);
 }
 
@@ -337,6 +340,13 @@ void launch_scan_warpgroup(const DeviceProblem& p, const Intermediates<typename 
 }
 
 template <class P>
+int64_t scan_warpgroup_ctas(const DeviceProblem& p) {
+  int64_t ctas = 0;
+  scan::with_warpgroup_shape<P>(p, [&](auto shape) { ctas = scan::ctas<decltype(shape)>(p); });
+  return ctas;
+}
+
+template <class P>
 size_t scan_warpgroup_shared_bytes(const DeviceProblem& p) {
   size_t bytes = 0;
   scan::with_warpgroup_shape<P>(
@@ -348,6 +358,8 @@ template void launch_scan_warpgroup<Bf16Products>(const DeviceProblem&, const In
                                                   const ScanStages&);
 template void launch_scan_warpgroup<Fp16Products>(const DeviceProblem&, const Intermediates<Fp16>&,
                                                   const ScanStages&);
+template int64_t scan_warpgroup_ctas<Bf16Products>(const DeviceProblem&);
+template int64_t scan_warpgroup_ctas<Fp16Products>(const DeviceProblem&);
 template size_t scan_warpgroup_shared_bytes<Bf16Products>(const DeviceProblem&);
 template size_t scan_warpgroup_shared_bytes<Fp16Products>(const DeviceProblem&);
 

@@ -73,6 +73,7 @@ void set_order(Order order, uint64_t seed) {
 
 namespace {
 int chosen_capability = 0;
+int chosen_multiprocessors = 132;
 }
 
 void set_compute_capability(int capability) { chosen_capability = capability; }
@@ -84,6 +85,9 @@ int compute_capability() {
   }
   return chosen_capability;
 }
+
+int multiprocessors() { return chosen_multiprocessors; }
+void set_multiprocessors(int count) { chosen_multiprocessors = count; }
 
 size_t shared_memory_limit() { return (compute_capability() == 80 ? 163 : 227) * size_t{1024}; }
 

@@ -60,6 +60,8 @@ void set_order(Order order, uint64_t seed = 0);
 // The device that is emulated, 90 (Hopper) or 80; GDR2_ON_HOST_CAPABILITY in the environment says
 // which. What it does not have is refused in a launch: more shared memory a CTA than that.
 int compute_capability();
+int multiprocessors();  // 132 if not set
+void set_multiprocessors(int count);
 void set_compute_capability(int capability);
 size_t shared_memory_limit();
 

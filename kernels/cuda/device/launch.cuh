@@ -28,6 +28,7 @@ void launch(const char* name, void (*kernel)(Parameters...), dim3 grid, int thre
 inline void fill_zero(void* target, size_t bytes, Stream) { on_host::fill_zero(target, bytes); }
 
 inline bool is_hopper() { return on_host::compute_capability() == 90; }
+inline int multiprocessors() { return on_host::multiprocessors(); }
 inline size_t shared_memory_limit() { return on_host::shared_memory_limit(); }
 
 #else
@@ -74,6 +75,8 @@ inline int device_attribute(cudaDeviceAttr attribute, int otherwise) {
 inline bool is_hopper() {
   return device_attribute(cudaDevAttrComputeCapabilityMajor, 0) == 9;
 }
+
+inline int multiprocessors() { return device_attribute(cudaDevAttrMultiProcessorCount, 132); }
 
 // The most shared memory of a CTA on the present device, in bytes.
 inline size_t shared_memory_limit() {
