@@ -58,17 +58,20 @@ std::vector<float> accumulate(const std::vector<double>& y, const std::vector<do
   return errors;
 }
 
-/// take(make(n)) for every member, in their order; two at a time when a member is much work.
+/// take(make(n)) for every member, in their order; several at a time when a member is much work.
 template <class Make, class Take>
 void each_member(const Problem& p, Members members, const Make& make, const Take& take) {
   constexpr double kMuch = 0x1p25;  // tokens times elements of a state: about a second
+  constexpr unsigned kAtOnce = 8;   // a member is as large as all results in double
   const double work = double(p.B * p.T) * double(p.HV * p.K * p.V);
-  const bool two = work >= kMuch && std::thread::hardware_concurrency() > 1;
-  for (int n = members.first; n < members.first + members.count; n += two ? 2 : 1) {
-    std::future<Values<double>> other;
-    if (two) other = std::async(std::launch::async, make, n + 1);
+  const int at_once = work >= kMuch ? int(std::clamp(std::thread::hardware_concurrency(), 1u, kAtOnce)) : 1;
+  const int end = members.first + members.count;
+  for (int n = members.first; n < end; n += at_once) {
+    std::vector<std::future<Values<double>>> others;
+    for (int i = n + 1; i < std::min(n + at_once, end); ++i)
+      others.push_back(std::async(std::launch::async, make, i));
     take(make(n));
-    if (two) take(other.get());
+    for (auto& other : others) take(other.get());
   }
 }
 
