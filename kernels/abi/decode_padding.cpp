@@ -23,11 +23,14 @@ Tensor with_outer_rows(const Tensor& x, std::int64_t B) {
   return y;
 }
 
-[[noreturn]] void wrong(const std::string& what) { throw KernelFault(KernelFault::Kind::kWrong, what); }
+[[noreturn]] void wrong(const std::string& what) {
+  throw KernelFault(KernelFault::Kind::kWrong, what);
+}
 
 }  // namespace
 
-PaddedRows between_padding(const Problem& problem, const Tensors& inputs, const std::vector<std::int32_t>& slots) {
+PaddedRows between_padding(const Problem& problem, const Tensors& inputs,
+                           const std::vector<std::int32_t>& slots) {
   PaddedRows rows{problem, {}, {}, slots};
   rows.problem.B += 2;
   rows.problem.view = View::kDense;
@@ -35,7 +38,8 @@ PaddedRows between_padding(const Problem& problem, const Tensors& inputs, const 
   rows.slots.push_back(std::numeric_limits<std::int32_t>::min());
   for (const auto& [name, tensor] : inputs) {
     const bool is_parameter = name == Name::A_log || name == Name::dt_bias;
-    if (name != Name::h0) rows.inputs[name] = is_parameter ? tensor : with_outer_rows(tensor, problem.B);
+    if (name != Name::h0)
+      rows.inputs[name] = is_parameter ? tensor : with_outer_rows(tensor, problem.B);
   }
   Tensor o(dtype_of(rows.problem, Name::o), shape_of(rows.problem, Name::o));
   o.fill_storage(std::byte{0xFF});
@@ -51,12 +55,15 @@ void check_between_padding(const PaddedRows& rows, const Tensors& alone) {
     const auto n = i / row;
     const bool padding = rows.slots[n] < 0;
     if (padding && !(o.get(i) == 0))
-      wrong(fmt::format("decode: o of row {} is {} at element {}; the row is padding (slot {}), its o is zero", n,
-                        o.get(i), i % row, rows.slots[n]));
+      wrong(fmt::format(
+          "decode: o of row {} is {} at element {}; the row is padding (slot {}), its o is zero", n,
+          o.get(i), i % row, rows.slots[n]));
     const auto j = i - row;
-    if (!padding && std::bit_cast<std::uint64_t>(o.get(i)) != std::bit_cast<std::uint64_t>(want.get(j)))
-      wrong(fmt::format("decode: o of row {} is {:a} at element {} beside a row of padding, and {:a} without", n,
-                        o.get(i), i % row, want.get(j)));
+    if (!padding &&
+        std::bit_cast<std::uint64_t>(o.get(i)) != std::bit_cast<std::uint64_t>(want.get(j)))
+      wrong(fmt::format(
+          "decode: o of row {} is {:a} at element {} beside a row of padding, and {:a} without", n,
+          o.get(i), i % row, want.get(j)));
   }
 }
 

@@ -20,7 +20,8 @@ struct PaddedRows {
 };
 
 /// `slots`: of the problem's own rows.
-PaddedRows between_padding(const Problem& problem, const Tensors& inputs, const std::vector<std::int32_t>& slots);
+PaddedRows between_padding(const Problem& problem, const Tensors& inputs,
+                           const std::vector<std::int32_t>& slots);
 
 /// Throws KernelFault (kWrong) naming the row. `alone`: what the kernel made of the rows without padding.
 void check_between_padding(const PaddedRows& rows, const Tensors& alone);

@@ -26,7 +26,8 @@ std::optional<std::string> not_finite(const Problem& problem, Name name, const T
 
 /// All of them there: a kernel may tie gates and give the gradient of one.
 bool has_every_gradient(const Problem& problem, const Tensors& results) {
-  return std::ranges::all_of(gradient_names(problem), [&](Name name) { return results.contains(name); });
+  return std::ranges::all_of(gradient_names(problem),
+                             [&](Name name) { return results.contains(name); });
 }
 
 }  // namespace
@@ -46,13 +47,15 @@ void judge_large(const Problem& problem, const Tensors& inputs, const Contract& 
       if (violation) fail_by("laws", fmt::format("{}: {}", law, *violation), verdict);
     }
   }
-  verdict.notes.push_back(fmt::format(
-      "{:.3g} tokens x state elements, GLOBAL judges up to {:.3g}: judged were EXACT, {} and {} of {} chunks (LOCAL)",
-      work_of(problem), most_work, closed.empty() ? "no conservation law" : closed, judged,
-      std::ssize(chunks_of(problem))));
+  verdict.notes.push_back(
+      fmt::format("{:.3g} tokens x state elements, GLOBAL judges up to {:.3g}: judged were EXACT, "
+                  "{} and {} of {} chunks (LOCAL)",
+                  work_of(problem), most_work, closed.empty() ? "no conservation law" : closed,
+                  judged, std::ssize(chunks_of(problem))));
   if (judged > 0 || verdict.state != State::kPassed) return;
   verdict.state = State::kMistrusted, verdict.leg = "global";
-  verdict.reason = "the problem is too large for GLOBAL, and the kernel exports no states for LOCAL";
+  verdict.reason =
+      "the problem is too large for GLOBAL, and the kernel exports no states for LOCAL";
 }
 
 }  // namespace gdr2

@@ -28,7 +28,8 @@ TEST(Large, ARightKernelPassesAndTheNoteSaysHow) {
   const auto verdict = check(find_kernel("cpu.chunk"), a_case(), as_large());
   EXPECT_EQ(verdict.state, State::kPassed) << verdict.reason;
   ASSERT_FALSE(verdict.notes.empty());
-  EXPECT_THAT(verdict.notes.back(), HasSubstr("query_balance, write_balance, linearity_balance, decay_balance"));
+  EXPECT_THAT(verdict.notes.back(),
+              HasSubstr("query_balance, write_balance, linearity_balance, decay_balance"));
   EXPECT_THAT(verdict.notes.back(), HasSubstr("11 of 11 chunks"));
   for (const auto& tensor : verdict.tensors) EXPECT_EQ(tensor.leg, "local");
 }
@@ -77,7 +78,8 @@ TEST(Large, EvenlySpacedChunksAreScreenedWhereAllAreTooMany) {
   EXPECT_EQ(few.back(), 99);
   // Chunk 50 is among the 20 screened (99 i / 19) or not; one wrong element in a screened one is found.
   results.at(Name::o).set(52 * 64 * 4 + 7, 100);
-  EXPECT_THAT(chosen_chunks(c.problem, inputs, results, 16, 20 * work_of_chunk), testing::Contains(52));
+  EXPECT_THAT(chosen_chunks(c.problem, inputs, results, 16, 20 * work_of_chunk),
+              testing::Contains(52));
 }
 
 TEST(Balances, OfAnyThreadsAndAnyStridesAreTheSame) {
@@ -87,7 +89,8 @@ TEST(Balances, OfAnyThreadsAndAnyStridesAreTheSame) {
   const auto inputs = make_inputs(c);
   auto tensors = laws::run(find_kernel("cpu.chunk"), {c.problem, inputs});
   for (const auto& [name, tensor] : inputs) tensors[name] = tensor;
-  for (const auto& [law, violation] : laws::balances(c.problem, contract, tensors)) EXPECT_EQ(violation, std::nullopt) << law;
+  for (const auto& [law, violation] : laws::balances(c.problem, contract, tensors))
+    EXPECT_EQ(violation, std::nullopt) << law;
   for (const std::int64_t t : {19000, 9000, 300})
     for (std::int64_t i = 0; i < 4; ++i) tensors.at(Name::dv).set(4 * t + i, 1e3);
   for (const auto& [law, violation] : laws::balances(c.problem, contract, tensors))

@@ -35,7 +35,8 @@ TEST(SecondLook, ClearsARightKernelThatTheFirstAccuses) {
 
 TEST(SecondLook, CondemnsOneElementJustOverTheLimit) {
   const auto& kernel = find_kernel("cpu.chunk");
-  for (const char* line : {"T=20 H=2 K=16 V=16 dtype=tf32 h0=1", "T=20 K=16 V=16 dtype=fp32", kUnlucky}) {
+  for (const char* line :
+       {"T=20 H=2 K=16 V=16 dtype=tf32 h0=1", "T=20 K=16 V=16 dtype=fp32", kUnlucky}) {
     const auto c = parse_case(line);
     const auto contract = kernel.contract(c.problem);
     const auto inputs = make_inputs(c);
@@ -54,7 +55,8 @@ TEST(SecondLook, CondemnsOneElementJustOverTheLimit) {
           const double sigma = std::max(first.sigma.at(name)[i], second.sigma.at(name)[i]);
           const double limit = tolerance::z_of(contract, name) * sigma;
           auto value = float(y + std::copysign(times * limit, y));
-          if (times > 1 && !(std::fabs(value - y) > limit)) value = std::nextafter(value, std::copysign(HUGE_VALF, value));
+          if (times > 1 && !(std::fabs(value - y) > limit))
+            value = std::nextafter(value, std::copysign(HUGE_VALF, value));
           results[name].set(std::int64_t(i), value);
           const auto verdict = judge_results(c, contract, results, options);
           EXPECT_EQ(verdict.state, times > 1 ? State::kFailed : State::kPassed)
@@ -65,7 +67,8 @@ TEST(SecondLook, CondemnsOneElementJustOverTheLimit) {
 
 /// Every element of o is 1 with sigma 1; a second look finds `second`.
 struct Toy {
-  Evidence e{parse_problem("T=8 K=4 V=4 pass=fwd ht=0"), standard_contract(Format::kBF16), {}, {}, {}, {}};
+  Evidence e{
+      parse_problem("T=8 K=4 V=4 pass=fwd ht=0"), standard_contract(Format::kBF16), {}, {}, {}, {}};
   double second;
   int looks = 0;
 
@@ -118,7 +121,9 @@ TEST(SecondLook, IsNoMatterOfNaN) {
 
 TEST(Scores, MayRoundOnceWhereNoDrawShowedIt) {
   // Sums of products of bf16 numbers: one order of 200 rounds at all, and the kernel's is one of them.
-  const auto c = parse_case("T=96 H=2 HV=4 K=48 V=32 gdtype=bf16 h0=1 ht=0 loss=ht gate=lower_bound neg_eigval=1 pass=fwd");
+  const auto c = parse_case(
+      "T=96 H=2 HV=4 K=48 V=32 gdtype=bf16 h0=1 ht=0 loss=ht gate=lower_bound neg_eigval=1 "
+      "pass=fwd");
   const auto verdict = check(find_kernel("cpu.chunk"), c, elements_only());
   EXPECT_EQ(verdict.state, State::kPassed) << verdict.reason;
   for (const auto& tensor : verdict.tensors)
