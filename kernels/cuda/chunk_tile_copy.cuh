@@ -32,6 +32,41 @@ __device__ __forceinline__ void copy_rows_async(T* tile, int ld, const T* source
   }
 }
 
+// copy_unaligned_rows in pieces of `Bytes`.
+template <int Bytes, int Columns, int Threads, class T, class Place>
+__device__ __forceinline__ void copy_pieces_async(T* tile, const T* source, int64_t stride,
+                                                  int rows, int columns, int thread,
+                                                  const Place& place) {
+  constexpr int kUnit = Bytes / sizeof(T), kUnits = Columns / kUnit;
+#pragma unroll 4
+  for (int i = thread; i < kChunk * kUnits; i += Threads) {
+    const int r = i / kUnits, c = i % kUnits * kUnit;
+    const bool valid = r < rows && c < columns;
+    copy_async_small<Bytes>(tile + place(r, c), valid ? source + r * stride + c : source, valid);
+  }
+}
+
+// 64 rows of `Columns` elements of a tensor whose rows do not allow 16-byte accesses, in the widest
+// pieces that they do: element (r, c) of `source`, rows x.token apart, goes to tile[place(r, c)], or
+// zero when it is not in the first `rows` rows and `columns` columns. Pieces of 8 bytes of a row
+// stay together.
+template <int Columns, int Threads, class T, class Place>
+__device__ __forceinline__ void copy_unaligned_rows(T* tile, const T* source, const TokenTensor& x,
+                                                    int rows, int columns, int thread,
+                                                    const Place& place) {
+  if (x.aligned == 8)
+    return copy_pieces_async<8, Columns, Threads>(tile, source, x.token, rows, columns, thread,
+                                                  place);
+  if (x.aligned == 4)
+    return copy_pieces_async<4, Columns, Threads>(tile, source, x.token, rows, columns, thread,
+                                                  place);
+#pragma unroll 1
+  for (int i = thread; i < kChunk * Columns; i += Threads) {
+    const int r = i / Columns, c = i % Columns;
+    tile[place(r, c)] = r < rows && c < columns ? source[r * x.token + c] : T{};
+  }
+}
+
 // Columns begin .. begin + (16 << log_columns16) - 1 of the tile, from rows source + r * stride
 // whose element 0 belongs to column 0: valid are r < rows and columns < channels. `source` is in a
 // live buffer even when nothing is valid.

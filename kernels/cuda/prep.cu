@@ -27,7 +27,7 @@ __device__ __forceinline__ void store_matrix_tile(Operand* tile, const float* ma
     for (int n = 0; n < kUnit; ++n) {
       const float x = n <= last ? given[n] : 0.0f;
       unit[n] = from_float<Operand>(rounded<P>(x));
-      unit_rest[n] = from_float<Operand>(x - to_float(unit[n]));
+      unit_rest[n] = from_float<Operand>(kRestScale<Operand> * (x - to_float(unit[n])));
     }
     *reinterpret_cast<Pack<Operand, kUnit>*>(tile + place) = unit;
     if (rest != nullptr) *reinterpret_cast<Pack<Operand, kUnit>*>(rest + place) = unit_rest;

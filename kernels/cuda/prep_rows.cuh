@@ -59,10 +59,8 @@ __device__ __forceinline__ void fetch_rows(T* rows, const TokenTensor& x, const 
     }
     return;
   }
-  for (int i = thread; i < kTileElements; i += kPrepThreads) {
-    const int r = i / kSlab, c = channel + i % kSlab;
-    rows[i] = r < chunk.rows && c < channels ? row[r * x.token + c] : T{};
-  }
+  copy_unaligned_rows<kSlab, kPrepThreads>(rows, row + channel, x, chunk.rows, channels - channel,
+                                           thread, [](int r, int c) { return r * kSlab + c; });
 }
 
 template <class Operand>
@@ -105,12 +103,13 @@ __device__ __forceinline__ void store_pair(T* target, const Pair<float>& x) {
   }
 }
 
-// x as the sum of two operands, to `high` and `rest`.
+// x as the sum of two operands, to `high` and (times kRestScale) `rest`.
 template <class T>
 __device__ __forceinline__ void store_split(T* high, T* rest, const Pair<float>& x) {
   const uint32_t rounded = pack2<T>(x[0], x[1]);
   *reinterpret_cast<uint32_t*>(high) = rounded;
-  store_pair(rest, {{x[0] - low_of<T>(rounded), x[1] - high_of<T>(rounded)}});
+  store_pair(rest, {{kRestScale<T> * (x[0] - low_of<T>(rounded)),
+                     kRestScale<T> * (x[1] - high_of<T>(rounded))}});
 }
 
 // Lane l works on channels 2l and 2l + 1 of its warp's 8 rows: where they start among 64 x 64 rows,

@@ -198,7 +198,7 @@ __device__ __forceinline__ void add_scores_inside(float (&sum)[4],
     if constexpr (sizeof(typename P::Operand) == 2) {
       const auto keys = right_tile_stacked(slab.k + row * kChunk, rests.k, channel, at.lane);
       multiply<P>(x, left, keys);
-      multiply_left_half<P>(x, tile_fragment_stacked(rests.q, rests.e, 0, channel, at.lane), keys);
+      multiply_to_right_half<P>(x, tile_fragment_stacked(rests.q, rests.e, 0, channel, at.lane), keys);
     } else {
       multiply<P>(x, left, tile_fragment_stacked(slab.k, slab.k, row, channel, at.lane));
     }
@@ -206,7 +206,9 @@ __device__ __forceinline__ void add_scores_inside(float (&sum)[4],
   if (tile_row(0, at.lane) >= product_rows) return;
 #pragma unroll
   for (int i = 0; i < 4; ++i)
-    sum[i] += sizeof(typename P::Operand) == 2 ? x.x[i] + x.x[4 + i] : x.x[i];
+    sum[i] += sizeof(typename P::Operand) == 2
+                  ? fma_(1 / kRestScale<typename P::Operand>, x.x[4 + i], x.x[i])
+                  : x.x[i];
 }
 
 // A pair's sums into the matrices: q rows to Aqk, e rows to T.

@@ -20,6 +20,12 @@ struct TokenTensor {
   int64_t batch, token, head;
   int32_t dtype;   // gdr2_dtype
   int32_t vector;  // rows are 16-byte aligned and whole 16-byte packs: the vector path is allowed
+  int32_t aligned;  // 8 or 4: likewise for so many bytes; 0: for single elements only, or not known
+
+  // May two neighbouring channels (the first even) be accessed at once?
+  __host__ __device__ __forceinline__ bool pairs() const {
+    return vector != 0 || aligned >= (dtype == GDR2_F32 ? 8 : 4);
+  }
 
   // Channel 0 of a row.
   template <class T>

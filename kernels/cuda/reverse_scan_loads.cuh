@@ -169,12 +169,9 @@ class Stream {
                                                     rows, c < p_.V, row);
       return;
     }
-#pragma unroll 1
-    for (int i = thread; i < kChunk * S::kColumns; i += S::kThreads) {
-      const int r = i / S::kColumns, c = work_.first_column + i % S::kColumns;
-      tile[r * S::kRowLd + i % S::kColumns] =
-          r < rows && c < p_.V ? row[r * x.token + c] : Operand{};
-    }
+    copy_unaligned_rows<S::kColumns, S::kThreads>(
+        tile, row + work_.first_column, x, rows, p_.V - work_.first_column, thread,
+        [](int r, int c) { return r * S::kRowLd + c; });
   }
 
   Shared<S>& shared_;

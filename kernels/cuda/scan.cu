@@ -136,7 +136,7 @@ __device__ __forceinline__ void walk_chunks(Stream<S>& stream, WarpState<S>& sta
                                  work.sequence.token + static_cast<int64_t>(index) * kChunk + token,
                                  work.hv),
                 p.o.token, sums, p.scale, work.rows(index) - token, work.first_column, p.V,
-                p.o.vector != 0);
+                p.o.pairs());
         }
       }
       const int block = state.block(i);

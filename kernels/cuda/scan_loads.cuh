@@ -158,12 +158,9 @@ struct Stream {
     }
     const Operand* row = x.row<const Operand>(
         work.sequence.batch, work.sequence.token + static_cast<int64_t>(index) * kChunk, work.hv);
-    for (int i = thread; i < kChunk * S::kColumns; i += kThreads) {
-      const int r = i / S::kColumns, c = i % S::kColumns;
-      const bool valid = r < rows && work.first_column + c < p.V;
-      tile[chunk_tile_at<Operand>(r, c)] =
-          valid ? row[r * x.token + work.first_column + c] : Operand{};
-    }
+    copy_unaligned_rows<S::kColumns, kThreads>(
+        tile, row + work.first_column, x, rows, p.V - work.first_column, thread,
+        [](int r, int c) { return chunk_tile_at<Operand>(r, c); });
   }
 
   // Before the first step.

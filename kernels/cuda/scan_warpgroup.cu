@@ -172,7 +172,7 @@ struct Walk {
     o.store(p.o.row<Operand>(work.sequence.batch,
                              work.sequence.token + static_cast<int64_t>(index) * kChunk + token,
                              work.hv),
-            p.o.token, work.rows(index) - token, work.first_column, p.V, p.o.vector != 0);
+            p.o.token, work.rows(index) - token, work.first_column, p.V, p.o.pairs());
   }
 
   __device__ __forceinline__ void read_chunks() {

@@ -189,11 +189,9 @@ struct ValueStream {
     }
     const Operand* row = x.row<const Operand>(
         work.sequence.batch, work.sequence.token + static_cast<int64_t>(index) * kChunk, work.hv);
-    for (int i = thread; i < kChunk * S::kColumns; i += kWarpgroup) {
-      const int r = i / S::kColumns, c = i % S::kColumns;
-      const bool valid = r < rows && work.first_column + c < p.V;
-      tile[value_at<S>(r, c)] = valid ? row[r * x.token + work.first_column + c] : Operand{};
-    }
+    copy_unaligned_rows<S::kColumns, kWarpgroup>(
+        tile, row + work.first_column, x, rows, p.V - work.first_column, thread,
+        [](int r, int c) { return value_at<S>(r, c); });
   }
 };
 

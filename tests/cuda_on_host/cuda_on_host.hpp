@@ -121,7 +121,7 @@ void store_bulk(void* global, const void* shared, uint32_t bytes);
 // An operand tile of a warpgroup product: `bytes` of shared memory, 1024-byte aligned.
 void check_warpgroup_operand(const void* tile, size_t bytes);
 
-void copy_async_16(void* shared, const void* global, bool valid);
+void copy_async(void* shared, const void* global, size_t bytes, bool valid);
 void copy_commit();
 void copy_wait(int pending);
 

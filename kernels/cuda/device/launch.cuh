@@ -46,11 +46,15 @@ void launch(const char* name, void (*kernel)(Parameters...), dim3 grid, int thre
             size_t shared_bytes, Stream stream, const Arguments&... arguments) {
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
   if (shared_bytes > 48 * 1024) {
-    check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
-                               cudaFuncAttributeMaxDynamicSharedMemorySize,
+    const auto* function = reinterpret_cast<const void*>(kernel);
+    check(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                static_cast<int>(shared_bytes)),
           std::string("cudaFuncSetAttribute(") + name + ", " + std::to_string(shared_bytes) +
               " bytes of shared memory)");
+    // Kernels that want different shares of the memory do not run beside each other.
+    check(cudaFuncSetAttribute(function, cudaFuncAttributePreferredSharedMemoryCarveout,
+                               cudaSharedmemCarveoutMaxShared),
+          std::string("cudaFuncSetAttribute(") + name + ", largest share of shared memory)");
   }
   // clang-format off
   kernel<<<grid, static_cast<unsigned>(threads), shared_bytes, stream>>>(Parameters(arguments)...);
