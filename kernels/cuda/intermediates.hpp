@@ -44,6 +44,13 @@ __host__ __device__ __forceinline__ constexpr int chunk_tile_at(int row, int col
   return row * kChunk + ((column / kUnit) ^ permutation) * kUnit + column % kUnit;
 }
 
+template <class T>
+struct PlaceInTile {
+  __host__ __device__ __forceinline__ int operator()(int r, int c) const {
+    return chunk_tile_at<T>(r, c);
+  }
+};
+
 // Which tile of a record is which.
 struct RecordTiles {
   int kb;  // KP / 64
