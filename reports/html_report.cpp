@@ -53,6 +53,13 @@ Json tensor_row(const TensorVerdict& tensor, Words& words) {
           figure(s.rms_z), figure(s.rel_norm), figure(s.max_ulp), s.nan + s.inf + s.missing};
 }
 
+/// The note of the case, and how its judging went where it was not as usual.
+std::string all_notes(const CaseRecord& record) {
+  auto text = record.note;
+  for (const auto& note : record.verdict.notes) text += (text.empty() ? "" : ". ") + note;
+  return text;
+}
+
 /// The members of a row are named in reports/html/src/data.js.
 Json case_row(const CaseRecord& record, Words& words) {
   const auto& verdict = record.verdict;
@@ -68,7 +75,7 @@ Json case_row(const CaseRecord& record, Words& words) {
           figure(verdict.difficulty.decay_span),
           figure(verdict.difficulty.condition),
           words(record.contract),
-          words(record.note),
+          words(all_notes(record)),
           words(record.waiver),
           passed ? "" : verdict.leg,
           passed ? "" : verdict.reason,
