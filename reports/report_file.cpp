@@ -67,6 +67,12 @@ std::string read_text(const std::filesystem::path& path) {
 
 }  // namespace
 
+void must_be_writable(const std::filesystem::path& path) {
+  if (std::filesystem::is_directory(path)) fail("{}: is a directory", path.string());
+  if (!std::ofstream(path, std::ios::app))
+    fail("{}: cannot write: {}", path.string(), std::strerror(errno));
+}
+
 void write_whole(const std::filesystem::path& path, const std::string& text) {
   const auto temporary = with_suffix(path, ".tmp");
   std::ofstream file(temporary, std::ios::trunc);
