@@ -18,6 +18,7 @@ struct Command {
   std::function<int()> run;
 };
 
+Command add_help(CLI::App& app);
 Command add_list(CLI::App& app);
 Command add_verify(CLI::App& app, const Argv& argv);
 Command add_laws(CLI::App& app, const Argv& argv);

@@ -12,8 +12,8 @@
 #include "properties/power/fault.hpp"
 #include "properties/power/law_study.hpp"
 #include "reports/environment.hpp"
+#include "reports/json_file.hpp"
 #include "reports/law_power.hpp"
-#include "reports/report_file.hpp"
 #include "reports/study_file.hpp"
 
 namespace gdr2 {

@@ -64,7 +64,7 @@ Command add_laws(CLI::App& app, const Argv& argv) {
   auto& selection = options->selection;
   command->add_option("LINE", selection.lines, "Cases, each one quoted word; default: --set laws");
   add_repeatable(*command, "--set", selection.sets,
-                 "A set of cases: laws, smoke, ci, or a file of lines", "SET");
+                 "A set of cases (`gdr2 list sets`), or a file of lines", "SET");
   add_repeatable(*command, "--kernel", selection.kernels,
                  "Kernel to check, by name or as PATH.so", "NAME");
   add_repeatable(*command, "--law", options->laws,

@@ -19,7 +19,7 @@
 #include "properties/search/search.hpp"
 #include "reference/error.hpp"
 #include "reports/environment.hpp"
-#include "reports/report_file.hpp"
+#include "reports/json_file.hpp"
 #include "reports/study_file.hpp"
 
 namespace gdr2 {

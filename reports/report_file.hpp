@@ -35,12 +35,6 @@ class JsonSink : public ReportSink {
 /// The JSON text of a report.
 std::string report_text(const RunRecord& run);
 
-/// Throws Error naming a path that no file can be written to, before anything runs for it.
-void must_be_writable(const std::filesystem::path& path);
-
-/// Writes a file whole and renames it into place. Throws Error naming it.
-void write_whole(const std::filesystem::path& path, const std::string& text);
-
 /// Reads a finished or a partial report; in a partial one, a last line that was cut is dropped,
 /// `complete` is false, and cases stand in the order of the plan. Throws Error naming the file and
 /// the field.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/text_sink.hpp"
 
-#include "reports/report_file.hpp"
+#include "reports/json_file.hpp"
 
 namespace gdr2 {
 

@@ -206,6 +206,24 @@ TEST(Usage, KeepsAnEarlierReportWhenTheCommandIsWrong) {
   EXPECT_EQ(read_file(report), "earlier");
 }
 
+TEST(Usage, ComparesReportsOfOneKindAndNoEmptyFile) {
+  const TemporaryFolder folder;
+  const std::string bench = GDR2_SOURCE_DIR "/reports/baselines/nvidia-h200/bench_decode.json";
+  const std::string power = GDR2_SOURCE_DIR "/reports/baselines/cpu/power.json";
+  EXPECT_EQ(gdr2_with({"compare", bench, bench, "--gate"}).status, 0);
+  EXPECT_EQ(gdr2_with({"compare", power, power, "--gate"}).status, 0);
+  const auto mixed = gdr2_with({"compare", power, bench, "--gate"});
+  EXPECT_EQ(mixed.status, 2);
+  EXPECT_NE(mixed.err.find("is a report of power"), std::string::npos) << mixed.err;
+  for (const auto& bad : {write_file(folder.path("empty.json"), ""), folder.path("missing.json"),
+                          write_file(folder.path("brace.json"), "{}")})
+    for (const auto& good : {bench, power}) {
+      const auto outcome = gdr2_with({"compare", good, bad, "--gate"});
+      EXPECT_EQ(outcome.status, 2) << bad;
+      EXPECT_NE(outcome.err.find(bad), std::string::npos) << outcome.err;
+    }
+}
+
 TEST(Usage, HelpAndVersionAreNoErrors) {
   for (const std::vector<std::string>& words : {std::vector<std::string>{"--help"},
                                                 {"--version"},
