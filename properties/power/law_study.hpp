@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A law against kernels with planted faults: which of them break it. A law that none of them breaks
 // is no check. Every law meets faults of its own making, so that what one law calls leaves nothing
-// behind for another.
+// behind for another. Faults of the kind "races" are for the law `repeatable` alone.
 #pragma once
 
 #include <set>
