@@ -5,9 +5,8 @@
 #include "kernels/cuda/dispatch.hpp"
 #include "kernels/cuda/gradients.hpp"
 #include "kernels/cuda/parameter_gradients.hpp"
-#include "kernels/cuda/prep.hpp"
+#include "kernels/cuda/prep_and_scan.hpp"
 #include "kernels/cuda/reverse_scan.hpp"
-#include "kernels/cuda/scan.hpp"
 
 namespace gdr2::cuda {
 
@@ -18,6 +17,7 @@ uint64_t backward_workspace_bytes(const DeviceProblem& problem) {
     DeviceProblem p = problem;
     Workspace workspace(nullptr);
     place_chunk_index(p, workspace);
+    place_hand_over<decltype(policy)>(p, workspace);
     place_adjoints<Operand>(p, workspace);
     place_intermediates<Operand>(p, workspace, true);
     bytes = workspace.bytes();
@@ -31,11 +31,11 @@ uint32_t backward_stages() {
 
 // The records, states and rows R once more, without outputs.
 template <class P>
-static void recompute(DeviceProblem p, const Intermediates<typename P::Operand>& m) {
+static void recompute(DeviceProblem p, const Intermediates<typename P::Operand>& m,
+                      const StateTensor& hand_over) {
   p.o.data = nullptr;
   p.ht.data = nullptr;
-  launch_prep<P>(p, m, {});
-  launch_scan<P>(p, m, {});
+  launch_prep_and_scan<P>(p, m, hand_over, {}, {});
 }
 
 void launch_backward(DeviceProblem p, const gdr2_gradients& gradients, gdr2_workspace& workspace) {
@@ -49,9 +49,10 @@ void launch_backward(DeviceProblem p, const gdr2_gradients& gradients, gdr2_work
     using P = decltype(policy);
     using Operand = typename P::Operand;
     const bool kept = workspace.saved != nullptr;
+    const StateTensor hand_over = place_hand_over<P>(p, scratch);
     const auto adjoints = place_adjoints<Operand>(p, scratch);
     const auto m = place_intermediates<Operand>(p, kept ? saved : scratch, true);
-    if (!kept) recompute<P>(p, m);
+    if (!kept) recompute<P>(p, m, hand_over);
     launch_reverse_scan<P>(p, m, adjoints, stages);
     launch_gradients<P>(p, m, adjoints);
     launch_parameter_gradients(p, adjoints.bias_partial, adjoints.log_rate_partial);

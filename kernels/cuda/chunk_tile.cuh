@@ -132,6 +132,18 @@ __device__ __forceinline__ Fragment<float> tile_fragment_stacked<float>(const fl
   return f;
 }
 
+// As right operand Bt [n][k]: the 8 rows at `upper` over the 8 rows at `lower`, each the start of a
+// row of a 16-bit chunk tile whose number is a multiple of 8.
+template <class Operand>
+__device__ __forceinline__ RightFragment<Operand> right_tile_stacked(const Operand* upper,
+                                                                     const Operand* lower,
+                                                                     int column, int lane) {
+  RightFragment<Operand> f;
+  load_matrices<false>(f.pair, (lane < 16 ? upper : lower) +
+                                   chunk_tile_at<Operand>(lane % 8, column + lane / 8 % 2 * 8));
+  return f;
+}
+
 // The piece as right operand, stored as Bt [n][k], and stored as its transpose [k][n].
 template <class Operand>
 __device__ __forceinline__ RightFragment<Operand> right_tile(const Operand* tile, int row,

@@ -32,6 +32,33 @@ __device__ __forceinline__ void copy_rows_async(T* tile, int ld, const T* source
   }
 }
 
+// 64 rows of `Columns` elements of a tensor whose rows do not allow 16-byte accesses, in the widest
+// pieces that they do (TokenTensor::aligned): element (r, c) of `source`, rows `stride` apart, goes
+// to tile[Place{}(r, c)], or zero when it is not in the first `rows` rows and `columns` columns.
+// Pieces of 8 bytes of a row stay together. A call, since what it is part of has no register to
+// spare.
+template <int Columns, int Threads, class Place, class T>
+GDR2_NOINLINE __device__ void copy_unaligned_rows(T* tile, const T* source, int64_t stride,
+                                                  int aligned, int rows, int columns,
+                                                  int thread) {
+  const int unit = aligned / static_cast<int>(sizeof(T));  // 0: single elements
+  const int step = unit > 0 ? unit : 1;
+#pragma unroll 1
+  for (int i = thread * step; i < kChunk * Columns; i += Threads * step) {
+    const int r = i / Columns, c = i % Columns;
+    const bool valid = r < rows && c < columns;
+    T* target = tile + Place{}(r, c);
+    const T* from = valid ? source + r * stride + c : source;
+    if (aligned == 8) {
+      copy_async_small<8>(target, from, valid);
+    } else if (aligned == 4) {
+      copy_async_small<4>(target, from, valid);
+    } else {
+      *target = valid ? *from : T{};
+    }
+  }
+}
+
 // Columns begin .. begin + (16 << log_columns16) - 1 of the tile, from rows source + r * stride
 // whose element 0 belongs to column 0: valid are r < rows and columns < channels. `source` is in a
 // live buffer even when nothing is valid.

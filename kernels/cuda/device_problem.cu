@@ -6,17 +6,19 @@
 namespace gdr2::cuda {
 namespace {
 
-// 16-byte accesses need every row to start on 16 bytes and to be whole packs. The stride of an
-// extent of one is never used.
+// Accesses of some bytes need every row to start on a multiple of them and to be whole packs. The
+// stride of an extent of one is never used.
 TokenTensor tokens(const gdr2_problem& p, const gdr2_tensor& t, int64_t heads, int64_t channels) {
-  const int64_t pack = t.dtype == GDR2_F32 ? 4 : 8;
-  const auto whole = [pack](int64_t stride, int64_t extent) {
-    return extent <= 1 || stride % pack == 0;
+  const auto allowed = [&](uintptr_t bytes) {
+    const int64_t pack = static_cast<int64_t>(bytes) / (t.dtype == GDR2_F32 ? 4 : 2);
+    const auto whole = [pack](int64_t stride, int64_t extent) {
+      return extent <= 1 || stride % pack == 0;
+    };
+    return reinterpret_cast<uintptr_t>(t.data) % bytes == 0 && channels % pack == 0 &&
+           whole(t.stride[0], p.B) && whole(t.stride[1], p.T) && whole(t.stride[2], heads);
   };
-  const bool vector = reinterpret_cast<uintptr_t>(t.data) % 16 == 0 && channels % pack == 0 &&
-                      whole(t.stride[0], p.B) && whole(t.stride[1], p.T) &&
-                      whole(t.stride[2], heads);
-  return {t.data, t.stride[0], t.stride[1], t.stride[2], t.dtype, vector ? 1 : 0};
+  return {t.data,  t.stride[0],        t.stride[1],
+          t.stride[2], t.dtype, allowed(16) ? 1 : 0, allowed(8) ? 8 : allowed(4) ? 4 : 0};
 }
 
 StateTensor state(const gdr2_problem& p, const gdr2_tensor& t) {

@@ -3,8 +3,7 @@
 
 #include "kernels/cuda/chunk_index.hpp"
 #include "kernels/cuda/dispatch.hpp"
-#include "kernels/cuda/prep.hpp"
-#include "kernels/cuda/scan.hpp"
+#include "kernels/cuda/prep_and_scan.hpp"
 
 namespace gdr2::cuda {
 
@@ -14,6 +13,7 @@ uint64_t forward_workspace_bytes(const DeviceProblem& problem) {
     DeviceProblem p = problem;
     Workspace workspace(nullptr);
     place_chunk_index(p, workspace);
+    place_hand_over<decltype(policy)>(p, workspace);
     place_intermediates<typename decltype(policy)::Operand>(p, workspace, false);
     bytes = workspace.bytes();
   });
@@ -47,9 +47,9 @@ void launch_forward(DeviceProblem p, const gdr2_outputs& outputs, gdr2_workspace
   dispatch_products(p, [&](auto policy) {
     using P = decltype(policy);
     const bool keep = workspace.saved != nullptr;
+    const StateTensor hand_over = place_hand_over<P>(p, scratch);
     const auto m = place_intermediates<typename P::Operand>(p, keep ? saved : scratch, keep);
-    launch_prep<P>(p, m, key_side);
-    launch_scan<P>(p, m, value_side);
+    launch_prep_and_scan<P>(p, m, hand_over, key_side, value_side);
   });
 }
 

@@ -28,12 +28,8 @@ __device__ __forceinline__ void copy_token_tile(T* tile, const TokenTensor& x, c
     }
     return;
   }
-#pragma unroll 1
-  for (int i = thread; i < kTileElements; i += kThreads) {
-    const int r = i / kChunk, c = i % kChunk;
-    tile[chunk_tile_at<T>(r, c)] =
-        r < rows && first + c < channels ? row[r * x.token + first + c] : T{};
-  }
+  copy_unaligned_rows<kChunk, kThreads, PlaceInTile<T>>(tile, row + first, x.token, x.aligned, rows,
+                                                        channels - first, thread);
 }
 
 // Value head and value block of a product step.

@@ -44,6 +44,13 @@ __host__ __device__ __forceinline__ constexpr int chunk_tile_at(int row, int col
   return row * kChunk + ((column / kUnit) ^ permutation) * kUnit + column % kUnit;
 }
 
+template <class T>
+struct PlaceInTile {
+  __host__ __device__ __forceinline__ int operator()(int r, int c) const {
+    return chunk_tile_at<T>(r, c);
+  }
+};
+
 // Which tile of a record is which.
 struct RecordTiles {
   int kb;  // KP / 64
@@ -67,6 +74,7 @@ struct Intermediates {
   float* chunk_decay;  // [chunks, H, KP]
   Operand* h;          // [chunks, HV, VB, KB, 64, 64], null: not kept
   Operand* r;          // [chunks, HV, VB, 64, 64], null: not kept
+  Operand* aqk_rest;   // [chunks, H, 64, 64], what rounding took from aqk, times kRestScale; null: not kept
   int32_t H, HV, kb, vb;
 
   __host__ __device__ RecordTiles tiles() const { return {kb}; }
@@ -82,13 +90,16 @@ struct Intermediates {
   __host__ __device__ Operand* h_tile(int64_t chunk, int64_t value_head, int v, int k) const {
     return h + (((chunk * HV + value_head) * vb + v) * kb + k) * kTileElements;
   }
+  __host__ __device__ Operand* aqk_rest_tile(int64_t chunk, int64_t head) const {
+    return aqk_rest + (chunk * H + head) * kTileElements;
+  }
   __host__ __device__ Operand* r_tile(int64_t chunk, int64_t value_head, int v) const {
     return r + ((chunk * HV + value_head) * vb + v) * kTileElements;
   }
 };
 
-// Records and decays; `states`: h and r as well. The order of the arrays is the order of the
-// arguments.
+// Records and decays; `states`: what the backward needs as well, h and r and (16-bit operands)
+// aqk_rest. The order of the arrays is the order of the arguments.
 template <class Operand>
 Intermediates<Operand> place_intermediates(const DeviceProblem& p, Workspace& workspace,
                                            bool states) {
@@ -102,6 +113,8 @@ Intermediates<Operand> place_intermediates(const DeviceProblem& p, Workspace& wo
   if (!states) return m;
   m.h = workspace.take<Operand>(p.chunk_bound * p.HV * m.vb * m.kb * kTileElements);
   m.r = workspace.take<Operand>(p.chunk_bound * p.HV * m.vb * kTileElements);
+  if (sizeof(Operand) == 2)
+    m.aqk_rest = workspace.take<Operand>(p.chunk_bound * p.H * kTileElements);
   return m;
 }
 

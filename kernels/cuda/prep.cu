@@ -6,20 +6,31 @@
 namespace gdr2::cuda {
 namespace {
 
-// A 64 x 64 matrix to its chunk tile: zero above the diagonal and past the tail.
+// A 64 x 64 matrix to its chunk tile: zero above the diagonal and past the tail. What rounding takes
+// from it (16 bits) goes to `rest`, unless that is null.
 template <class P, class Operand = typename P::Operand>
 __device__ __forceinline__ void store_matrix_tile(Operand* tile, const float* matrix, int rows,
-                                                  int thread) {
+                                                  int thread, Operand* rest = nullptr) {
   constexpr int kUnit = 16 / sizeof(Operand);
 #pragma unroll
   for (int i = thread * kUnit; i < kTileElements; i += kPrepThreads * kUnit) {
     const int row = i / kChunk, column = i % kChunk;
-    Pack<Operand, kUnit> unit;
+    const int place = chunk_tile_at<Operand>(row, column),
+              last = row < rows ? row - column : -1;  // of the unit's elements
+    Pack<Operand, kUnit> unit, unit_rest;
+    Pack<float, kUnit> given;
 #pragma unroll
-    for (int n = 0; n < kUnit; ++n)
-      unit[n] = from_float<Operand>(rounded<P>(
-          row < rows && column + n <= row ? matrix[row * kMatrixLd + column + n] : 0.0f));
-    *reinterpret_cast<Pack<Operand, kUnit>*>(tile + chunk_tile_at<Operand>(row, column)) = unit;
+    for (int n = 0; n < kUnit; n += 4)
+      *reinterpret_cast<Pack<float, 4>*>(&given[n]) =
+          load_four(matrix + row * kMatrixLd + column + n);
+#pragma unroll
+    for (int n = 0; n < kUnit; ++n) {
+      const float x = n <= last ? given[n] : 0.0f;
+      unit[n] = from_float<Operand>(rounded<P>(x));
+      unit_rest[n] = from_float<Operand>(kRestScale<Operand> * (x - to_float(unit[n])));
+    }
+    *reinterpret_cast<Pack<Operand, kUnit>*>(tile + place) = unit;
+    if (rest != nullptr) *reinterpret_cast<Pack<Operand, kUnit>*>(rest + place) = unit_rest;
   }
 }
 
@@ -42,19 +53,19 @@ __global__ void __launch_bounds__(kPrepThreads, sizeof(typename P::Operand) == 2
   using Operand = typename P::Operand;
   auto& shared = shared_as<PrepShared<Operand>>();
   const auto heads = static_cast<unsigned>(p.H);
-  const int64_t c = block_index().x / heads;
+  const int64_t c = chunk_at_place(p, block_index().x / heads);
   const int h = static_cast<int>(block_index().x % heads);
   const Chunk chunk = chunk_at(p, c);
-  if (chunk.rows == 0) return;
+  if (chunk.rows == 0 || !in_part(p, chunk)) return;
 
+  fetch_slab(shared.slab, p, chunk, h, 0);
+  copy_commit();
   const float norm = p.l2norm ? inverse_norms<Operand>(p, chunk, h) : 1.0f;
   float inside[4] = {};                    // this warp's block's scores, the rows that are products
   float of_query = 0.0f, of_erase = 0.0f;  // and those formed directly
   bool any_direct = false;
-  for (int n = 0; n < 2; ++n) clear(shared.between[n][thread_index()]);
+  Accumulator between[2];  // and its share of the others
   for (int block = 0; block < out.kb; ++block) {
-    fetch_slab(shared.slab, p, chunk, h, block * kSlab);
-    copy_commit();
     copy_wait<0>();
     sync_threads();
 
@@ -69,11 +80,18 @@ __global__ void __launch_bounds__(kPrepThreads, sizeof(typename P::Operand) == 2
       product_rows = work.add_direct_scores(step, k, of_query, of_erase);
       any_direct = true;
     }
+    const auto around = work.decays_around();
     if (p.l2norm || p.neg_eigval) {
-      work.template store_operands<true>(step, k, product_rows);
+      work.template store_operands<true>(step, k, around.before, product_rows);
     } else {
-      work.template store_operands<false>(step, k, product_rows);
+      work.template store_operands<false>(step, k, around.before, product_rows);
     }
+    if constexpr (!DecayWalk<P>::kLog) {
+      sync_warp();
+      add_scores_inside<P>(inside, shared.slab, work.rests(), product_rows, work.at);
+      sync_warp();
+    }
+    work.store_decayed_keys(step, k, around.after);
     work.store_chunk_decay(out.decay(c, h));
     for (int n = 0; n < 2; ++n)
       store_pair_decays(shared.decays[work.at.warp][n], shared.total, block_pair(n, work.at.warp),
@@ -81,18 +99,20 @@ __global__ void __launch_bounds__(kPrepThreads, sizeof(typename P::Operand) == 2
     sync_threads();
 
     const ThreadPlace at = ThreadPlace::here();
-    if constexpr (!DecayWalk<P>::kLog) {
-      const Accumulator sum = multiply_inside<P>(shared.slab, at);
-#pragma unroll
-      for (int i = 0; i < 4; ++i)
-        if (tile_row(0, at.lane) < product_rows) inside[i] += sum.x[i];
-    }
     for (int n = 0; n < 2; ++n) {
-      Accumulator sum = shared.between[n][at.thread()];
-      add_scores_between<P>(sum, shared.slab, shared.decays[at.warp][n], n, at);
-      shared.between[n][at.thread()] = sum;
+      if (block == 0) {
+        clear(between[n]);
+      } else {
+        between[n] = load_sums(shared.between[n], at.thread());
+      }
+      add_scores_between<P>(between[n], shared.slab, shared.decays[at.warp][n], n, at);
+      if (block + 1 < out.kb) store_sums(shared.between[n], between[n], at.thread());
     }
     sync_threads();
+    if (block + 1 < out.kb) {
+      fetch_slab(shared.slab, p, chunk, h, (block + 1) * kSlab);
+      copy_commit();
+    }
   }
 
   ChunkMatrices& matrices = shared.matrices;
@@ -100,14 +120,15 @@ __global__ void __launch_bounds__(kPrepThreads, sizeof(typename P::Operand) == 2
   store_scores_inside(matrices.T, matrices.Aqk, inside, at);
   if (any_direct) {
     sync_warp();
-    add_scores_inside(matrices.T, matrices.Aqk, of_query, of_erase, p.neg_eigval ? 2.0f : 1.0f,
-                      norm, at);
+    store_direct_scores(matrices.T, matrices.Aqk, of_query, of_erase, p.neg_eigval ? 2.0f : 1.0f,
+                        norm, at);
   }
   for (int n = 0; n < 2; ++n)
-    store_scores_between(matrices.T, matrices.Aqk, shared.between[n][at.thread()], n, at);
+    store_scores_between(matrices.T, matrices.Aqk, between[n], n, at);
   sync_threads();
   store_matrix_tile<P>(out.record_tile(c, h, out.tiles().aqk()), matrices.Aqk, chunk.rows,
-                       at.thread());
+                       at.thread(),
+                       out.aqk_rest == nullptr ? nullptr : out.aqk_rest_tile(c, h));
   export_matrix(stages.Aqk, c, h, matrices.Aqk, chunk.rows, false);
   if (stages.T.data != nullptr) {
     export_matrix(stages.T, c, h, matrices.T, chunk.rows, true);
@@ -123,7 +144,7 @@ __global__ void __launch_bounds__(kPrepThreads, sizeof(typename P::Operand) == 2
 template <class P>
 void launch_prep(const DeviceProblem& p, const Intermediates<typename P::Operand>& out,
                  const PrepStages& stages) {
-  launch("prep", prep_kernel<P>, dim3(static_cast<unsigned>(p.chunk_bound * p.H)), kPrepThreads,
+  launch("prep", prep_kernel<P>, dim3(static_cast<unsigned>(places(p) * p.H)), kPrepThreads,
          sizeof(PrepShared<typename P::Operand>), p.stream, p, out, stages);
 }
 

@@ -14,6 +14,7 @@
 #include "kernels/cuda/chunk_tile_copy.cuh"
 #include "kernels/cuda/device/fragment.cuh"
 #include "kernels/cuda/gate.cuh"
+#include "kernels/cuda/tile.cuh"
 
 namespace gdr2::cuda {
 
@@ -26,56 +27,68 @@ template <class T>
 using Pair = Pack<T, 2>;
 using BlockPairs = Pair<float>[kBlockRows];
 
-// Chunk tiles [row, channel]. Each warp turns its rows into operands in place.
+// Rows [row, channel] as they come from memory. Each warp turns its rows into operands in place,
+// chunk tiles then (q, b and k with operand_column's order of channels).
 template <class Operand>
 struct Slab {
   // q, then q with the decay from its block's start; b, then e = b k likewise.
   Operand q[kTileElements], b[kTileElements];
   // k, then k over the decay from its block's start.
   Operand k[kTileElements];
-  // Raw g in its own type, DecayWalk::step(g) where scores are formed directly, then k with the
-  // decay to its block's end.
+  // Raw g in its own type, DecayWalk::step(g) where scores are formed directly, what rounding took
+  // from q and e, then k with the decay to its block's end.
   float g[kTileElements];
 };
 
-// This thread's share of a 64 x 64 tile of x.
+struct PlaceInRows {
+  __device__ __forceinline__ int operator()(int r, int c) const { return r * kSlab + c; }
+};
+
+// This thread's share of 64 x 64 elements of x, as rows. whole: none is past the tail or past K.
 template <class T>
-__device__ __forceinline__ void fetch_tile(T* tile, const TokenTensor& x, const Chunk& chunk,
-                                           int head, int channel, int channels, int thread) {
-  constexpr int kUnit = 16 / sizeof(T), kUnits = kSlab / kUnit;
+__device__ __forceinline__ void fetch_rows(T* rows, const TokenTensor& x, const Chunk& chunk,
+                                           int head, int channel, int channels, bool whole,
+                                           int thread) {
+  constexpr int kUnit = 16 / sizeof(T), kUnits = kSlab / kUnit, kStep = kPrepThreads / kUnits;
   const T* row = x.row<const T>(chunk.batch, chunk.token, head);
   if (x.vector) {
-    const int r = thread / kUnits, c = thread % kUnits * kUnit;
-    copy_rows_async<kPrepThreads / kUnits, kChunk>(tile + chunk_tile_at<T>(r, c), kChunk,
-                                                   row + r * x.token + channel + c, x.token, r,
-                                                   chunk.rows, channel + c < channels, row);
+    const int r = thread / kUnits, c = channel + thread % kUnits * kUnit;
+    const T* source = row + r * x.token + c;
+    if (whole) {
+      copy_async_rows<kChunk / kStep, 16 * kPrepThreads>(rows + thread * kUnit, source,
+                                                         not_hoisted(kStep * x.token));
+    } else {
+      copy_rows_async<kStep, kChunk>(rows + thread * kUnit, kSlab, source, x.token, r, chunk.rows,
+                                     c < channels, row);
+    }
     return;
   }
-  for (int i = thread; i < kTileElements; i += kPrepThreads) {
-    const int r = i / kSlab, c = i % kSlab;
-    tile[chunk_tile_at<T>(r, c)] =
-        r < chunk.rows && channel + c < channels ? row[r * x.token + channel + c] : T{};
-  }
+  copy_unaligned_rows<kSlab, kPrepThreads, PlaceInRows>(rows, row + channel, x.token, x.aligned,
+                                                        chunk.rows, channels - channel, thread);
 }
 
 template <class Operand>
 __device__ __forceinline__ void fetch_slab(Slab<Operand>& slab, const DeviceProblem& p,
                                            const Chunk& chunk, int head, int channel) {
   const int thread = fresh_thread_index();
-  fetch_tile(slab.q, p.q, chunk, head, channel, p.K, thread);
-  fetch_tile(slab.k, p.k, chunk, head, channel, p.K, thread);
-  fetch_tile(slab.b, p.b, chunk, head, channel, p.K, thread);
+  const bool whole = chunk.rows == kChunk && channel + kSlab <= p.K;
+  fetch_rows(slab.q, p.q, chunk, head, channel, p.K, whole, thread);
+  fetch_rows(slab.k, p.k, chunk, head, channel, p.K, whole, thread);
+  fetch_rows(slab.b, p.b, chunk, head, channel, p.K, whole, thread);
   if (p.g_dtype == GDR2_F32) {
-    fetch_tile(slab.g, p.g, chunk, head, channel, p.K, thread);
+    fetch_rows(slab.g, p.g, chunk, head, channel, p.K, whole, thread);
   } else {  // both 16-bit types are moved as bits
-    fetch_tile(reinterpret_cast<Bf16*>(slab.g), p.g, chunk, head, channel, p.K, thread);
+    fetch_rows(reinterpret_cast<Bf16*>(slab.g), p.g, chunk, head, channel, p.K, whole, thread);
   }
 }
 
-// Two neighbouring elements of a chunk tile.
+__device__ __forceinline__ Pack<float, 4> load_four(const float* source) {
+  return *reinterpret_cast<const Pack<float, 4>*>(source);
+}
+
+// Two neighbouring elements.
 template <class T>
-__device__ __forceinline__ Pair<float> load_pair(const T* tile, int row, int column) {
-  const T* source = tile + chunk_tile_at<T>(row, column);
+__device__ __forceinline__ Pair<float> load_pair(const T* source) {
   if constexpr (sizeof(T) == 2) {
     const uint32_t pair = *reinterpret_cast<const uint32_t*>(source);
     return {{low_of<T>(pair), high_of<T>(pair)}};
@@ -86,16 +99,39 @@ __device__ __forceinline__ Pair<float> load_pair(const T* tile, int row, int col
 
 // Rounded to 16 bits where T has 16.
 template <class T>
-__device__ __forceinline__ void store_two(T* target, const Pair<float>& x) {
+__device__ __forceinline__ void store_pair(T* target, const Pair<float>& x) {
   if constexpr (sizeof(T) == 2) {
     *reinterpret_cast<uint32_t*>(target) = pack2<T>(x[0], x[1]);
   } else {
     *reinterpret_cast<Pair<float>*>(target) = x;
   }
 }
+
+// x as the sum of two operands, to `high` and (times kRestScale) `rest`.
 template <class T>
-__device__ __forceinline__ void store_pair(T* tile, int row, int column, const Pair<float>& x) {
-  store_two(tile + chunk_tile_at<T>(row, column), x);
+__device__ __forceinline__ void store_split(T* high, T* rest, const Pair<float>& x) {
+  const uint32_t rounded = pack2<T>(x[0], x[1]);
+  *reinterpret_cast<uint32_t*>(high) = rounded;
+  store_pair(rest, {{kRestScale<T> * (x[0] - low_of<T>(rounded)),
+                     kRestScale<T> * (x[1] - high_of<T>(rounded))}});
+}
+
+// Lane l works on channels 2l and 2l + 1 of its warp's 8 rows: where they start among 64 x 64 rows,
+// and from there row r's place in rows and in a chunk tile.
+__device__ __forceinline__ int lane_origin(ThreadPlace at) {
+  return kBlockRows * kSlab * at.warp + 2 * at.lane;
+}
+__device__ __forceinline__ int place_in_rows(int origin, int r) { return origin + r * kSlab; }
+template <class T>
+__device__ __forceinline__ int place_in_tile(int origin, int r) {
+  return (origin ^ (chunk_tile_at<T>(r, 0) % kChunk)) + r * kChunk;
+}
+
+// A product over channels may take them in any order: in the tiles of operands of scores, the pairs
+// of 16 channels stand as 0 2 4 6 1 3 5 7, so that a lane of a product, which has the pairs t and t +
+// 4 of them, has four neighbouring channels. Where lane l's pair stands in row 0.
+__device__ __forceinline__ int operand_column(int lane) {
+  return (lane & 24) * 2 + (lane & 1) * 8 + (lane & 6);
 }
 
 __device__ __forceinline__ Pair<float> product(const Pair<float>& a, const Pair<float>& b) {
@@ -106,24 +142,22 @@ __device__ __forceinline__ Pair<float> scaled(const Pair<float>& a, float x) {
   return {{a[0] * x, a[1] * x}};
 }
 
-// The raw log decays of this warp's block, lane l's channels 2l and 2l + 1.
 template <class T>
-__device__ __forceinline__ void load_block(BlockPairs& x, const T* tile, ThreadPlace at) {
+__device__ __forceinline__ void load_block(BlockPairs& x, const T* rows, ThreadPlace at) {
 #pragma unroll
-  for (int r = 0; r < kBlockRows; ++r)
-    x[r] = load_pair(tile, kBlockRows * at.warp + r, 2 * at.lane);
+  for (int r = 0; r < kBlockRows; ++r) x[r] = load_pair(rows + place_in_rows(lane_origin(at), r));
 }
 
 // The log decays; `channel` is the slab's first.
-__device__ __forceinline__ void load_log_decays(BlockPairs& g, const float* tile,
+__device__ __forceinline__ void load_log_decays(BlockPairs& g, const float* given,
                                                 const DeviceProblem& p, int rows, int head,
                                                 int channel, ThreadPlace at) {
   if (p.g_dtype == GDR2_F32) {
-    load_block(g, tile, at);
+    load_block(g, given, at);
   } else if (p.g_dtype == GDR2_BF16) {
-    load_block(g, reinterpret_cast<const Bf16*>(tile), at);
+    load_block(g, reinterpret_cast<const Bf16*>(given), at);
   } else {
-    load_block(g, reinterpret_cast<const Fp16*>(tile), at);
+    load_block(g, reinterpret_cast<const Fp16*>(given), at);
   }
   if (p.gate == GDR2_GATE_LOG) return;
 #pragma unroll
@@ -152,25 +186,42 @@ struct DecayWalk {
   }
 };
 
+// The sum of squares of row `row` of x, of which this lane reads every fourth 16 bytes. The order of
+// the sum does not depend on how x may be read.
+template <class Operand>
+__device__ __forceinline__ float sum_of_squares(const TokenTensor& x, const Chunk& chunk, int row,
+                                                int head, int K, int lane) {
+  constexpr int kUnit = 16 / sizeof(Operand);
+  if (row >= chunk.rows) return 0.0f;
+  const Operand* from = x.row<const Operand>(chunk.batch, chunk.token + row, head);
+  float sum = 0.0f;
+#pragma unroll 4
+  for (int c = lane % 4 * kUnit; c < K; c += 4 * kUnit) {
+    float part[kUnit];
+    load_channels(part, from, c, K, x.vector != 0);
+#pragma unroll
+    for (int i = 0; i < kUnit; ++i) sum = fma_(part[i], part[i], sum);
+  }
+  return sum;
+}
+
 // 1 / norm of this warp's rows of q (lanes 0 .. 7) and k (lanes 8 .. 15), from memory.
 template <class Operand>
 __device__ __forceinline__ float inverse_norms(const DeviceProblem& p, const Chunk& chunk,
                                                int head) {
-  float mine = 0.0f;
+  const ThreadPlace at = ThreadPlace::here();
+  const int row = kBlockRows * at.warp + at.lane / 4;
+  float q = sum_of_squares<Operand>(p.q, chunk, row, head, p.K, at.lane),
+        k = sum_of_squares<Operand>(p.k, chunk, row, head, p.K, at.lane);
 #pragma unroll
-  for (int i = 0; i < 2 * kBlockRows; ++i) {
-    const TokenTensor& x = i < kBlockRows ? p.q : p.k;
-    const int row = kBlockRows * warp_index() + i % kBlockRows;
-    float sum = 0.0f;
-    if (row < chunk.rows) {
-      const Operand* at = x.row<const Operand>(chunk.batch, chunk.token + row, head);
-      for (int c = lane_index(); c < p.K; c += kWarp)
-        sum = fma_(to_float(at[c]), to_float(at[c]), sum);
-    }
-    sum = warp_sum(sum);
-    if (lane_index() == i) mine = sum;
+  for (int mask = 1; mask < 4; mask *= 2) {
+    q += shuffle_xor(q, mask);
+    k += shuffle_xor(k, mask);
   }
-  return 1.0f / sqrt_(mine + p.l2norm_eps);
+  const int source = at.lane % kBlockRows * 4;
+  q = shuffle(q, source);
+  k = shuffle(k, source);
+  return 1.0f / sqrt_((at.lane < kBlockRows ? q : k) + p.l2norm_eps);
 }
 
 }  // namespace gdr2::cuda

@@ -63,7 +63,7 @@ enum class Scores { kQuery, kErase };
 // Scores of q, or of b k, with k inside this warp's block over the slab, below the diagonal, and on
 // the diagonal the products of q and k of rows 0 .. 3 (kErase: 4 .. 7). slab.g holds
 // DecayWalk::step. Lane l < 28 gets number l, lanes 28 .. the diagonal; norms and the doubling of b
-// are left to store_scores_inside.
+// are left to store_direct_scores.
 template <class P, Scores kOf>
 __device__ __forceinline__ float scores_inside(const Slab<typename P::Operand>& slab,
                                                ThreadPlace at) {
@@ -74,11 +74,10 @@ __device__ __forceinline__ float scores_inside(const Slab<typename P::Operand>& 
     float k[kBlockRows], rows[kBlockRows], step[kBlockRows];
 #pragma unroll
     for (int r = 0; r < kBlockRows; ++r) {
-      const int row = kBlockRows * at.warp + r,
-                place = chunk_tile_at<typename P::Operand>(row, channel);
+      const int place = (kBlockRows * at.warp + r) * kSlab + channel;
       k[r] = to_float(slab.k[place]);
       rows[r] = kOf == Scores::kQuery ? to_float(slab.q[place]) : to_float(slab.b[place]) * k[r];
-      step[r] = slab.g[chunk_tile_at<float>(row, channel)];
+      step[r] = slab.g[place];
       if (r / 4 == kDiagonalRow / 4)
         m[kInside + r % 4] = fma_(kOf == Scores::kQuery ? rows[r] : to_float(slab.q[place]), k[r],
                                   m[kInside + r % 4]);
@@ -119,7 +118,7 @@ __device__ __forceinline__ BlockPair block_pair(int n, int warp) {
 
 // The decay over the blocks between the columns of a warp's pair and its row: from block 2m (far)
 // and from 2m + 1 (near).
-struct PairDecays {
+struct alignas(16) PairDecays {
   float far[kSlab], near[kSlab];
 };
 
@@ -139,22 +138,22 @@ __device__ __forceinline__ void store_pair_decays(PairDecays& decays, const floa
   *reinterpret_cast<Pair<float>*>(decays.far + channel) = far;
 }
 
-// The right operand of a pair for the 16 channels at `channel`: k decayed to the border before
+// The right operand of a pair for the 16 channels at `channel`, in operand_column's order: k decayed to the border before
 // block I. In the pair (2m+1; 2m, 2m+1) the second half is not used.
 template <class Operand>
 __device__ __forceinline__ Fragment<Operand> decayed_columns(const float* k,
                                                              const PairDecays& decays,
                                                              BlockPair pair, int channel,
                                                              int lane) {
+  const float* rows = k + kTile * pair.columns * kChunk;
+  const int offset = chunk_tile_at<float>(tile_row(0, lane), lane % 4 * 4) ^ channel;
   Accumulator x;
 #pragma unroll
-  for (int i = 0; i < 8; i += 2) {
-    const float* decay = (i / 2 % 2 == 0 ? decays.far : decays.near) + channel + tile_col(i, lane);
-    const Pair<float> decayed =
-        product(load_pair(k, kTile * pair.columns + tile_row(i, lane), channel + tile_col(i, lane)),
-                *reinterpret_cast<const Pair<float>*>(decay));
-    x.x[i] = decayed[0];
-    x.x[i + 1] = decayed[1];
+  for (int half = 0; half < 2; ++half) {
+    const auto key = load_four(rows + half * 8 * kChunk + offset),
+               decay = load_four((half == 0 ? decays.far : decays.near) + channel + lane % 4 * 4);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) x.x[2 * half + i % 2 + i / 2 * 4] = key[i] * decay[i];
   }
   return to_operand<Operand>(x);
 }
@@ -175,18 +174,41 @@ __device__ __forceinline__ void add_scores_between(Accumulator& sum,
   }
 }
 
-// The scores of this warp's block with its own keys as a product: left operand as above, slab.k has
-// k times the bracket. Columns 8 .. 15 repeat 0 .. 7.
+// What rounding took from a warp's operands of the products inside its block, 8 rows of a chunk tile
+// each; 16-bit operands only.
+template <class Operand>
+struct Rests {
+  Operand *q, *e, *k;
+};
+
+// Adds the scores of this warp's block with its own keys, q's over e's rows, as a product of
+// unrounded operands (fp32: of rounded ones): left operands as above, slab.k has k times the
+// bracket, and each is the sum of its operand and its rest. The product of two rests is left out.
 template <class P>
-__device__ __forceinline__ Accumulator multiply_inside(const Slab<typename P::Operand>& slab,
-                                                       ThreadPlace at) {
-  Accumulator sum;
-  clear(sum);
+__device__ __forceinline__ void add_scores_inside(float (&sum)[4],
+                                                  const Slab<typename P::Operand>& slab,
+                                                  const Rests<typename P::Operand>& rests,
+                                                  int product_rows, ThreadPlace at) {
+  const int row = kBlockRows * at.warp;
+  Accumulator x;
+  clear(x);
 #pragma unroll
-  for (int channel = 0; channel < kSlab; channel += kTile)
-    multiply<P>(sum, tile_fragment_stacked(slab.q, slab.b, kBlockRows * at.warp, channel, at.lane),
-                tile_fragment_stacked(slab.k, slab.k, kBlockRows * at.warp, channel, at.lane));
-  return sum;
+  for (int channel = 0; channel < kSlab; channel += kTile) {
+    const auto left = tile_fragment_stacked(slab.q, slab.b, row, channel, at.lane);
+    if constexpr (sizeof(typename P::Operand) == 2) {
+      const auto keys = right_tile_stacked(slab.k + row * kChunk, rests.k, channel, at.lane);
+      multiply<P>(x, left, keys);
+      multiply_to_right_half<P>(x, tile_fragment_stacked(rests.q, rests.e, 0, channel, at.lane), keys);
+    } else {
+      multiply<P>(x, left, tile_fragment_stacked(slab.k, slab.k, row, channel, at.lane));
+    }
+  }
+  if (tile_row(0, at.lane) >= product_rows) return;
+#pragma unroll
+  for (int i = 0; i < 4; ++i)
+    sum[i] += sizeof(typename P::Operand) == 2
+                  ? fma_(1 / kRestScale<typename P::Operand>, x.x[4 + i], x.x[i])
+                  : x.x[i];
 }
 
 // A pair's sums into the matrices: q rows to Aqk, e rows to T.
@@ -203,7 +225,7 @@ __device__ __forceinline__ void store_scores_between(float* T, float* Aqk, const
   }
 }
 
-// inside: the first half of the accumulators of multiply_inside. Above the diagonal it writes what
+// inside: the sums of add_scores_inside. Above the diagonal it writes what
 // nobody reads.
 __device__ __forceinline__ void store_scores_inside(float* T, float* Aqk, const float (&inside)[4],
                                                     ThreadPlace at) {
@@ -215,9 +237,9 @@ __device__ __forceinline__ void store_scores_inside(float* T, float* Aqk, const 
 
 // Adds what was formed directly. of_query, of_erase: this lane's scores_inside. twice: 2 when b is
 // doubled. norm: lane r has 1 / norm of q's row r, lane 8 + r that of k's.
-__device__ __forceinline__ void add_scores_inside(float* T, float* Aqk, float of_query,
-                                                  float of_erase, float twice, float norm,
-                                                  ThreadPlace at) {
+__device__ __forceinline__ void store_direct_scores(float* T, float* Aqk, float of_query,
+                                                    float of_erase, float twice, float norm,
+                                                    ThreadPlace at) {
   const bool below = at.lane < kInside;
   const int i = row_of_query(at.lane), j = below ? at.lane - number_inside(i, 0) : i;
   const int origin = kBlockRows * at.warp * (kMatrixLd + 1), place = origin + i * kMatrixLd + j;

@@ -13,6 +13,21 @@ struct ChunkMatrices {
   float Aqk[kChunk * kMatrixLd], scratch[kHalf * kScratchLd];
 };
 
+// A thread's sums of scores between blocks wait for the next slab.
+using WaitingSums = Pack<float, 4>[2][kPrepThreads];
+__device__ __forceinline__ void store_sums(WaitingSums& waiting, const Accumulator& sum,
+                                           int thread) {
+#pragma unroll
+  for (int i = 0; i < 2; ++i)
+    waiting[i][thread] = {{sum.x[4 * i], sum.x[4 * i + 1], sum.x[4 * i + 2], sum.x[4 * i + 3]}};
+}
+__device__ __forceinline__ Accumulator load_sums(const WaitingSums& waiting, int thread) {
+  Accumulator sum;
+#pragma unroll
+  for (int i = 0; i < 8; ++i) sum.x[i] = waiting[i / 4][thread][i % 4];
+  return sum;
+}
+
 template <class Operand>
 struct PrepShared {
   union {
@@ -21,7 +36,7 @@ struct PrepShared {
   };
   float log_total[kBlocks * kSlab], total[kBlocks * kSlab];  // by block: sum of g, exp of it
   PairDecays decays[kBlocks][2];                             // by warp
-  Accumulator between[2][kPrepThreads];  // by thread: the sums of scores between blocks
+  WaitingSums between[2];  // by thread: the scores between blocks
 };
 
 // What a warp does with one slab.
@@ -70,8 +85,8 @@ struct SlabWork {
   }
 
   template <class T>
-  __device__ __forceinline__ Pair<float> row(const T* tile, int r) const {
-    return load_pair(tile, kBlockRows * at.warp + r, 2 * at.lane);
+  __device__ __forceinline__ Pair<float> row(const T* rows, int r) const {
+    return load_pair(rows + place_in_rows(lane_origin(at), r));
   }
 
   // Does every row's score inside the block hold as a product? (IEEE policy: never.)
@@ -113,7 +128,7 @@ struct SlabWork {
                                                    float& of_erase) {
 #pragma unroll
     for (int r = 0; r < kBlockRows; ++r)
-      store_pair(shared.slab.g, kBlockRows * at.warp + r, 2 * at.lane, step[r]);
+      store_pair(shared.slab.g + place_in_rows(lane_origin(at), r), step[r]);
     sync_warp();
     const int product_rows = count_product_rows();
     const float query = scores_inside<P, Scores::kQuery>(shared.slab, at),
@@ -126,23 +141,44 @@ struct SlabWork {
     return product_rows;
   }
 
+  // Where the rests of this warp's operands stand until the scores inside its block are formed:
+  // those of q and e in its rows of slab.g, those of k where its decays between blocks come later.
+  __device__ __forceinline__ Rests<Operand> rests() const {
+    auto* q = reinterpret_cast<Operand*>(shared.slab.g + kBlockRows * kSlab * at.warp);
+    return {q, q + kBlockRows * kSlab, reinterpret_cast<Operand*>(shared.decays[at.warp])};
+  }
+
+  // An operand of the scores to its tile, with what rounding takes from it where that is used.
+  __device__ __forceinline__ void store_operand(Operand* tile, Operand* rest, int r,
+                                                const Pair<float>& x) const {
+    const int column = operand_column(at.lane);
+    Operand* target = tile + place_in_tile<Operand>(kBlockRows * kChunk * at.warp + column, r);
+    if constexpr (sizeof(Operand) == 2) {
+      store_split(target, rest + place_in_tile<Operand>(column, r), x);
+    } else {
+      store_pair(target, x);
+    }
+  }
+
   // From the block's start: q and e with their decay stay as left operands and, times the decay
   // before the block, go to the record; k over its decay stays as right operand of the block with
-  // itself. From the block's end: k with its decay stays for the other blocks' right operand and,
-  // times the decay after the block, goes to the record. kScaled: norms and the doubling of b
-  // apply.
+  // itself. kScaled: norms and the doubling of b apply, and k is left with its norm.
   template <bool kScaled>
   __device__ __forceinline__ void store_operands(const BlockPairs& step, BlockPairs& k,
-                                                 int product_rows) {
-    const Around around = decays_around();
+                                                 const Pair<float>& before, int product_rows) {
     Operand* ebar = record + tiles.ebar(block) * kTileElements;  // qg follows
-    Operand* kt = record + tiles.kt(block) * kTileElements;
-    const int channel = 2 * at.lane, first = kBlockRows * at.warp;
     const float twice = p.neg_eigval ? 2.0f : 1.0f;
+    const Rests<Operand> rest = rests();
     DecayWalk<P> decay[2];
+    Pair<float> next_q = row(shared.slab.q, 0), next_b = row(shared.slab.b, 0);
 #pragma unroll
     for (int r = 0; r < kBlockRows; ++r) {
-      Pair<float> q = row(shared.slab.q, r), e = row(shared.slab.b, r);
+      Pair<float> q = next_q, e = next_b;
+      if (r + 1 < kBlockRows) {
+        next_q = row(shared.slab.q, r + 1);
+        next_b = row(shared.slab.b, r + 1);
+      }
+      sync_warp();  // the row is read, its place free
       if constexpr (kScaled) {
         k[r] = scaled(k[r], shuffle(norm, kBlockRows + r));
         q = scaled(q, shuffle(norm, r));
@@ -153,22 +189,30 @@ struct SlabWork {
       const Pair<float> d{{decay[0].value(), decay[1].value()}};
       q = product(q, d);
       e = product(product(e, k[r]), d);
-      store_pair(shared.slab.q, first + r, channel, q);
-      store_pair(shared.slab.b, first + r, channel, e);
-      Operand* target = ebar + chunk_tile_at<Operand>(first + r, channel);
-      store_two(target, rounded_pair<P>(product(e, around.before)));
-      store_two(target + kTileElements, rounded_pair<P>(product(q, around.before)));
+      store_operand(shared.slab.q, rest.q, r, q);
+      store_operand(shared.slab.b, rest.e, r, e);
+      Operand* target = ebar + place_in_tile<Operand>(lane_origin(at), r);
+      store_pair(target, rounded_pair<P>(product(e, before)));
+      store_pair(target + kTileElements, rounded_pair<P>(product(q, before)));
       if constexpr (!DecayWalk<P>::kLog) {
         const Pair<float> key = product(k[r], {{fast_reciprocal(d[0]), fast_reciprocal(d[1])}});
-        store_pair(shared.slab.k, first + r, channel, r < product_rows ? key : Pair<float>{});
+        store_operand(shared.slab.k, rest.k, r, r < product_rows ? key : Pair<float>{});
       }
     }
-    decay[0] = decay[1] = {};
+  }
+
+  // From the block's end: k with its decay stays for the other blocks' right operand and, times the
+  // decay after the block, goes to the record.
+  __device__ __forceinline__ void store_decayed_keys(const BlockPairs& step, const BlockPairs& k,
+                                                     const Pair<float>& after) {
+    Operand* kt = record + tiles.kt(block) * kTileElements;
+    DecayWalk<P> decay[2];
 #pragma unroll
     for (int r = kBlockRows - 1; r >= 0; --r) {
       const Pair<float> key = product(k[r], {{decay[0].value(), decay[1].value()}});
-      store_pair(shared.slab.g, first + r, channel, key);
-      store_pair(kt, first + r, channel, rounded_pair<P>(product(key, around.after)));
+      store_pair(shared.slab.g + place_in_tile<float>(lane_origin(at), r), key);
+      store_pair(kt + place_in_tile<Operand>(lane_origin(at), r),
+                 rounded_pair<P>(product(key, after)));
       decay[0].pass(step[r][0]);
       decay[1].pass(step[r][1]);
     }

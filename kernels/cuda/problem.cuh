@@ -20,6 +20,12 @@ struct TokenTensor {
   int64_t batch, token, head;
   int32_t dtype;   // gdr2_dtype
   int32_t vector;  // rows are 16-byte aligned and whole 16-byte packs: the vector path is allowed
+  int32_t aligned;  // 8 or 4: likewise for so many bytes; 0: for single elements only, or not known
+
+  // May two neighbouring channels (the first even) be accessed at once?
+  __host__ __device__ __forceinline__ bool pairs() const {
+    return vector != 0 || aligned >= (dtype == GDR2_F32 ? 8 : 4);
+  }
 
   // Channel 0 of a row.
   template <class T>
@@ -61,6 +67,18 @@ struct Sequence {
   int64_t chunks;
 };
 
+// Which of every sequence's chunks a kernel works on.
+enum class Part : int32_t { kAll, kFirst, kRest };
+
+// Chunks first .. past - 1 of a sequence's.
+struct ChunkRange {
+  int64_t first, past;
+};
+__host__ __device__ __forceinline__ ChunkRange range_of(Part part, int64_t chunks) {
+  const int64_t cut = (chunks + 1) / 2;
+  return {part == Part::kRest ? cut : 0, part == Part::kFirst ? cut : chunks};
+}
+
 struct DeviceProblem {
   int64_t B, T, N;
   int32_t H, HV, group, K, V;
@@ -72,6 +90,7 @@ struct DeviceProblem {
   int64_t chunk_bound;        // chunks; packed: a bound on them, known without reading cu_seqlens
   Chunk* chunk_table;         // [chunk_bound], packed only; filled by build_chunk_index
   int64_t* first_chunk;       // [N + 1], packed only
+  Part part;
 
   TokenTensor q, k, v, g, b, w, o;
   StateTensor h0, ht;
@@ -103,6 +122,37 @@ __device__ __forceinline__ Sequence sequence_at(const DeviceProblem& p, int64_t 
   if (p.cu_seqlens == nullptr) return {n, 0, p.T, n * per_sequence, per_sequence};
   const int64_t start = p.cu_seqlens[n], length = p.cu_seqlens[n + 1] - start;
   return {0, start, length, p.first_chunk[n], ceil_div(length, kChunk)};
+}
+
+// As many places as chunks of the part can have; what stands at place i is global chunk
+// chunk_at_place(p, i), if in_part says so.
+__host__ __device__ __forceinline__ int64_t places(const DeviceProblem& p) {
+  if (p.cu_seqlens != nullptr) return p.chunk_bound;
+  const ChunkRange range = range_of(p.part, ceil_div(p.T, kChunk));
+  return p.B * (range.past - range.first);
+}
+__device__ __forceinline__ int64_t chunk_at_place(const DeviceProblem& p, int64_t i) {
+  if (p.part == Part::kAll || p.cu_seqlens != nullptr) return i;
+  const auto place = static_cast<uint32_t>(i);
+  const int64_t chunks = ceil_div(p.T, kChunk);
+  const ChunkRange range = range_of(p.part, chunks);
+  const auto count = static_cast<uint32_t>(range.past - range.first);
+  return place / count * chunks + range.first + place % count;
+}
+__device__ __forceinline__ bool in_part(const DeviceProblem& p, const Chunk& chunk) {
+  if (p.part == Part::kAll) return true;
+  const ChunkRange range = range_of(p.part, sequence_at(p, chunk.sequence).chunks);
+  return chunk.index >= range.first && chunk.index < range.past;
+}
+
+// The part of a sequence, as a sequence.
+__device__ __forceinline__ Sequence part_of(const DeviceProblem& p, const Sequence& s) {
+  if (p.part == Part::kAll) return s;
+  const ChunkRange range = range_of(p.part, s.chunks);
+  const int64_t before = range.first * kChunk,
+                length = (range.past < s.chunks ? range.past * kChunk : s.length) - before;
+  return {s.batch, s.token + before, length > 0 ? length : 0, s.first_chunk + range.first,
+          range.past - range.first};
 }
 
 // The chunk `index` of a sequence.

@@ -125,6 +125,7 @@ __global__ void __launch_bounds__(S::kThreads, 1)
     const Chunk chunk = chunk_of(work.sequence, work.n, index);
     const Operand* d_o = shared.d_o[index % S::kRowBuffers];
     const float* decay = shared.decay[index % S::kRowBuffers];
+    const Operand* aqk_rest = shared.aqk_rest[S::kRests ? index % S::kRowBuffers : 0];
     if (stages.ds.data != nullptr)
       state.for_each_tile([&](const Accumulator& s, int first, int channel) {
         export_transposed(stages.ds, c, work.hv, work.first_column + first, channel, p.V, p.K, s);
@@ -148,7 +149,7 @@ __global__ void __launch_bounds__(S::kThreads, 1)
         add_state_cotangent<S>(sums, shared.ds[2 * pair + 1], kt[0] + kTileElements, token, column);
     });
     if constexpr (S::kGroup == 1) stream.template next<S::kSolve>(a);
-    add_score_cotangent<S>(sums, d_o, a[0] + kTileElements, p.scale, token, column);
+    add_score_cotangent<S>(sums, d_o, a[0] + kTileElements, aqk_rest, p.scale, token, column);
     publish_rows<S>(shared.dr, sums, stages.dr, p, c, work);
 
     // P = A^T dR, then dS <- gamma_C dS + s Qg^T dO - Ebar^T P
@@ -206,7 +207,7 @@ void with_shape(const DeviceProblem& p, const Function& function) {
     constexpr int KB = decltype(kp)::value / kChunk;
     if constexpr (sizeof(typename P::Operand) == 2) {
       using Wide = Shape<P, KB, 4, 8>;
-      if (sizeof(Shared<Wide>) > shared_memory_limit()) return function(Shape<P, KB, 4, 5>{});
+      if (sizeof(Shared<Wide>) > shared_memory_limit()) return function(Shape<P, KB, 4, KB == 4 ? 4 : 5>{});
       if (!narrow(p, value_blocks(p.V))) return function(Wide{});
       function(Shape<P, KB, 2, 8>{});
     } else {

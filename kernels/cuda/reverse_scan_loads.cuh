@@ -36,9 +36,10 @@ struct Shape {
       sizeof(Operand) == 2 ? 2 : 1;  // steps that may be asked for at once
   static constexpr int kSlots = Slots;
   static constexpr int kAhead = kSlots - 1 - kGroup;  // steps between a fetch and its use
-  // d_o and the decay are fetched with step 0 and used up to the last step.
+  // d_o, the decay and aqk_rest are fetched with step 0 and used up to the last step.
   static constexpr int kRowBuffers = kAhead / kSteps + 2;
   static constexpr int kRowLd = kColumns + 8;
+  static constexpr bool kRests = sizeof(Operand) == 2;  // Aqk comes in two terms
 };
 
 template <class S>
@@ -50,6 +51,7 @@ struct Shared {
       p[S::kColumns * kChunk];                      // dR^T, P^T as operands: [column, token]
   Operand d_o[S::kRowBuffers][kChunk * S::kRowLd];  // [token, column]
   float decay[S::kRowBuffers][S::kKeyBlocks * kChunk];
+  Operand aqk_rest[S::kRests ? S::kRowBuffers : 1][S::kRests ? kTileElements : 1];
 };
 
 // What a CTA works on.
@@ -71,6 +73,11 @@ __device__ __forceinline__ Work work_of(const DeviceProblem& p, int value_blocks
   return w;
 }
 
+template <class S>
+struct PlaceInCotangent {
+  __device__ __forceinline__ int operator()(int r, int c) const { return r * S::kRowLd + c; }
+};
+
 // The steps of a sequence's chunks, one after the other, the last chunk first.
 template <class S>
 class Stream {
@@ -85,6 +92,8 @@ class Stream {
     record_stride_ = static_cast<int64_t>(m.H) * m.tiles().count() * kTileElements;
     decay_ = m.decay(c, work.h) + 4 * thread_index();
     decay_stride_ = static_cast<int64_t>(m.H) * S::kKeyBlocks * kChunk;
+    if constexpr (S::kRests) aqk_rest_ = m.aqk_rest_tile(c, work.h) + thread_index() * kUnit;
+    aqk_rest_stride_ = static_cast<int64_t>(m.H) * kTileElements;
     start<0>();
   }
 
@@ -107,6 +116,7 @@ class Stream {
     --index_;
     record_ -= record_stride_;
     decay_ -= decay_stride_;
+    if constexpr (S::kRests) aqk_rest_ -= aqk_rest_stride_;
   }
 
  private:
@@ -128,6 +138,11 @@ class Stream {
         if (thread_index() < S::kKeyBlocks * kChunk / 4)
           copy_async_16(shared_.decay[buffer] + 4 * thread_index(), decay_ - back * decay_stride_,
                         true);
+        if constexpr (S::kRests)
+#pragma unroll
+          for (int i = 0; i < kTileElements; i += S::kThreads * kUnit)
+            copy_async_16(shared_.aqk_rest[buffer] + thread_index() * kUnit + i,
+                          aqk_rest_ - back * aqk_rest_stride_ + i, true);
       }
     }
     copy_commit();
@@ -159,12 +174,8 @@ class Stream {
                                                     rows, c < p_.V, row);
       return;
     }
-#pragma unroll 1
-    for (int i = thread; i < kChunk * S::kColumns; i += S::kThreads) {
-      const int r = i / S::kColumns, c = work_.first_column + i % S::kColumns;
-      tile[r * S::kRowLd + i % S::kColumns] =
-          r < rows && c < p_.V ? row[r * x.token + c] : Operand{};
-    }
+    copy_unaligned_rows<S::kColumns, S::kThreads, PlaceInCotangent<S>>(
+        tile, row + work_.first_column, x.token, x.aligned, rows, p_.V - work_.first_column, thread);
   }
 
   Shared<S>& shared_;
@@ -173,7 +184,8 @@ class Stream {
   int64_t index_;          // of the present chunk within the sequence
   const Operand* record_;  // its record, from this thread's 16 bytes on
   const float* decay_;     // likewise
-  int64_t record_stride_, decay_stride_;
+  const Operand* aqk_rest_ = nullptr;
+  int64_t record_stride_, decay_stride_, aqk_rest_stride_;
   unsigned slot_ = 0;  // of the next step
 };
 

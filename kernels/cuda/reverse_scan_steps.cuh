@@ -22,20 +22,32 @@ __device__ __forceinline__ void add_state_cotangent(Accumulator& sums,
     multiply<typename S::P>(sums, tile_fragment(ds, column, k), right_tile(kt, token, k));
 }
 
-// sums += scale dO^T Aqk for 16 tokens; Aqk is lower triangular.
+// sums += scale dO^T Aqk for 16 tokens; Aqk is lower triangular, with S::kRests the sum of two
+// operands: where a key comes again and again, P = A^T dR is a small difference of rows of dR, and
+// what rounding Aqk would do to them.
 template <class S>
 __device__ __forceinline__ void add_score_cotangent(Accumulator& sums,
                                                     const typename S::Operand* d_o,
-                                                    const typename S::Operand* aqk, float scale,
-                                                    int token, int column) {
-  Accumulator scores;
+                                                    const typename S::Operand* aqk,
+                                                    const typename S::Operand* aqk_rest,
+                                                    float scale, int token, int column) {
+  constexpr bool kApart = kRestScale<typename S::Operand> != 1.0f;
+  Accumulator scores, rest;
   clear(scores);
+  clear(rest);
 #pragma unroll
   for (int k = 0; k < kChunk; k += kTile) {
     if (k < token) continue;
-    multiply<typename S::P>(scores, load_transposed(d_o + k * S::kRowLd + column, S::kRowLd),
-                            right_tile_transposed(aqk, k, token));
+    const auto row = load_transposed(d_o + k * S::kRowLd + column, S::kRowLd);
+    multiply<typename S::P>(scores, row, right_tile_transposed(aqk, k, token));
+    if constexpr (S::kRests)
+      multiply<typename S::P>(kApart ? rest : scores, row,
+                              right_tile_transposed(aqk_rest, k, token));
   }
+  if constexpr (kApart)
+#pragma unroll
+    for (int e = 0; e < 8; ++e)
+      scores.x[e] = fma_(1 / kRestScale<typename S::Operand>, rest.x[e], scores.x[e]);
 #pragma unroll
   for (int e = 0; e < 8; ++e) sums.x[e] = fma_(scale, scores.x[e], sums.x[e]);
 }
@@ -139,18 +151,18 @@ struct ValuePair<float> {
   __device__ __forceinline__ float operator[](int i) const { return raw[i]; }
 };
 
-// Channels c, c + 1 of a row; valid are those below `channels`, and with `vector` both or none.
+// Channels c, c + 1 of a row; valid are those below `channels`, and with `pairs` both or none.
 template <class T>
-__device__ __forceinline__ ValuePair<T> load_pair(const T* row, int c, int channels, bool vector) {
-  if (!vector)
+__device__ __forceinline__ ValuePair<T> load_pair(const T* row, int c, int channels, bool pairs) {
+  if (!pairs)
     return ValuePair<T>::of(c < channels ? row[c] : T{}, c + 1 < channels ? row[c + 1] : T{});
   return c < channels ? *reinterpret_cast<const ValuePair<T>*>(row + c) : ValuePair<T>{};
 }
 template <class T>
 __device__ __forceinline__ void store_pair(T* row, float x0, float x1, int c, int channels,
-                                           bool vector) {
+                                           bool pairs) {
   const Pack<T, 2> pair{{from_float<T>(x0), from_float<T>(x1)}};
-  if (vector) {
+  if (pairs) {
     if (c < channels) *reinterpret_cast<Pack<T, 2>*>(row + c) = pair;
   } else {
     if (c < channels) row[c] = pair[0];
@@ -166,13 +178,13 @@ struct ValueRows {
   // `token` and `column` are the first ones, counted in the chunk and in V.
   __device__ __forceinline__ void load(const DeviceProblem& p, const Chunk& chunk, int hv,
                                        int token, int column) {
-    const bool vector = p.v.vector != 0 && p.w.vector != 0;
+    const bool pairs = p.v.pairs() && p.w.pairs();
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const int t = token + tile_row(2 * i), c = column + tile_col(2 * i),
                 channels = t < chunk.rows ? p.V : 0;
-      v[i] = load_pair(p.v.row<const T>(chunk.batch, chunk.token + t, hv), c, channels, vector);
-      w[i] = load_pair(p.w.row<const T>(chunk.batch, chunk.token + t, hv), c, channels, vector);
+      v[i] = load_pair(p.v.row<const T>(chunk.batch, chunk.token + t, hv), c, channels, pairs);
+      w[i] = load_pair(p.w.row<const T>(chunk.batch, chunk.token + t, hv), c, channels, pairs);
     }
   }
 
@@ -180,16 +192,16 @@ struct ValueRows {
   __device__ __forceinline__ void store_gradients(const DeviceProblem& p, const Chunk& chunk,
                                                   int hv, int token, int column,
                                                   const Accumulator& sums) const {
-    const bool vector = p.dv.vector != 0 && p.dw.vector != 0;
+    const bool pairs = p.dv.pairs() && p.dw.pairs();
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const int t = token + tile_row(2 * i), c = column + tile_col(2 * i),
                 channels = t < chunk.rows ? p.V : 0;
       const float x0 = sums.x[2 * i], x1 = sums.x[2 * i + 1];
       store_pair(p.dv.row<T>(chunk.batch, chunk.token + t, hv), w[i][0] * x0, w[i][1] * x1, c,
-                 channels, vector);
+                 channels, pairs);
       store_pair(p.dw.row<T>(chunk.batch, chunk.token + t, hv), v[i][0] * x0, v[i][1] * x1, c,
-                 channels, vector);
+                 channels, pairs);
     }
   }
 };

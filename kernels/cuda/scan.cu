@@ -136,7 +136,7 @@ __device__ __forceinline__ void walk_chunks(Stream<S>& stream, WarpState<S>& sta
                                  work.sequence.token + static_cast<int64_t>(index) * kChunk + token,
                                  work.hv),
                 p.o.token, sums, p.scale, work.rows(index) - token, work.first_column, p.V,
-                p.o.vector != 0);
+                p.o.pairs());
         }
       }
       const int block = state.block(i);
@@ -212,6 +212,15 @@ void launch_scan(const DeviceProblem& p, const Intermediates<typename P::Operand
 }
 
 template <class P>
+bool scan_leaves_room(const DeviceProblem& p) {
+  if constexpr (scan::kHasWarpgroupScan<P>) {
+    return is_hopper() && 4 * scan_warpgroup_ctas<P>(p) <= 3 * multiprocessors() &&
+           p.chunk_bound * p.H >= 4 * multiprocessors();
+  }
+  return false;
+}
+
+template <class P>
 size_t scan_shared_bytes(const DeviceProblem& p) {
   if constexpr (std::is_same_v<P, Fp32Products>) {
     return scan_fp32_shared_bytes(p);
@@ -233,6 +242,10 @@ template void launch_scan<Tf32Products>(const DeviceProblem&, const Intermediate
                                         const ScanStages&);
 template void launch_scan<Fp32Products>(const DeviceProblem&, const Intermediates<float>&,
                                         const ScanStages&);
+template bool scan_leaves_room<Bf16Products>(const DeviceProblem&);
+template bool scan_leaves_room<Fp16Products>(const DeviceProblem&);
+template bool scan_leaves_room<Tf32Products>(const DeviceProblem&);
+template bool scan_leaves_room<Fp32Products>(const DeviceProblem&);
 template size_t scan_shared_bytes<Bf16Products>(const DeviceProblem&);
 template size_t scan_shared_bytes<Fp16Products>(const DeviceProblem&);
 template size_t scan_shared_bytes<Tf32Products>(const DeviceProblem&);

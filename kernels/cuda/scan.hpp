@@ -22,6 +22,11 @@ template <class P>
 void launch_scan(const DeviceProblem& problem, const Intermediates<typename P::Operand>& m,
                  const ScanStages& stages);
 
+// Is the scan so narrow that it leaves much of the device idle, and long enough that the key side of
+// later chunks had better be formed beside it?
+template <class P>
+bool scan_leaves_room(const DeviceProblem& problem);
+
 // The shared memory of a CTA, in bytes.
 template <class P>
 size_t scan_shared_bytes(const DeviceProblem& problem);

@@ -60,7 +60,7 @@ __device__ __forceinline__ Work work_of(const DeviceProblem& p, int value_blocks
   w.hv = static_cast<int32_t>(block / parts % p.HV);
   w.h = w.hv / p.group;
   w.n = block / parts / p.HV;
-  w.sequence = sequence_at(p, w.n);
+  w.sequence = part_of(p, sequence_at(p, w.n));
   w.chunks = static_cast<int32_t>(w.sequence.chunks);
   w.first_column = static_cast<int32_t>(block % parts) * S::kColumns;
   return w;
@@ -158,12 +158,8 @@ struct Stream {
     }
     const Operand* row = x.row<const Operand>(
         work.sequence.batch, work.sequence.token + static_cast<int64_t>(index) * kChunk, work.hv);
-    for (int i = thread; i < kChunk * S::kColumns; i += kThreads) {
-      const int r = i / S::kColumns, c = i % S::kColumns;
-      const bool valid = r < rows && work.first_column + c < p.V;
-      tile[chunk_tile_at<Operand>(r, c)] =
-          valid ? row[r * x.token + work.first_column + c] : Operand{};
-    }
+    copy_unaligned_rows<S::kColumns, kThreads, PlaceInTile<Operand>>(
+        tile, row + work.first_column, x.token, x.aligned, rows, p.V - work.first_column, thread);
   }
 
   // Before the first step.

@@ -120,7 +120,7 @@ __device__ __forceinline__ void write(Accumulator (&state)[Strips], const typena
 template <class S>
 __device__ __forceinline__ void store_output(typename S::Operand* row, int64_t stride,
                                              const Accumulator (&o)[S::kStrips], float scale,
-                                             int rows, int column, int V, bool vector) {
+                                             int rows, int column, int V, bool pairs) {
   using T = typename S::Operand;
   const int lane = fresh_lane_index(), first = tile_row(0, lane), v = column + tile_col(0, lane);
   T* target = row + first * stride + v;
@@ -131,7 +131,7 @@ __device__ __forceinline__ void store_output(typename S::Operand* row, int64_t s
     for (int half = 0; half < 2 * S::kStrips; ++half) {
       const float* x = o[half / 2].x + 2 * lower + 4 * (half % 2);
       const Pack<T, 2> pair = {{from_float<T>(scale * x[0]), from_float<T>(scale * x[1])}};
-      if (vector) {
+      if (pairs) {
         if (v + 8 * half < V) *reinterpret_cast<Pack<T, 2>*>(target + 8 * half) = pair;
       } else {
         if (v + 8 * half < V) target[8 * half] = pair[0];

@@ -12,6 +12,10 @@ template <class P>
 void launch_scan_warpgroup(const DeviceProblem& problem,
                            const Intermediates<typename P::Operand>& m, const ScanStages& stages);
 
+// CTAs of the scan.
+template <class P>
+int64_t scan_warpgroup_ctas(const DeviceProblem& problem);
+
 // The shared memory of a CTA, in bytes.
 template <class P>
 size_t scan_warpgroup_shared_bytes(const DeviceProblem& problem);

@@ -59,7 +59,7 @@ __device__ __forceinline__ void take_rest(Accumulator (&x)[S::kStrips]) {
 // This warp's 16 tokens of o, ready to be stored.
 template <class S>
 struct Output {
-  Fragment<typename S::Operand> pairs[S::kStrips];
+  Fragment<typename S::Operand> operands[S::kStrips];
 
   __device__ __forceinline__ void take(const Accumulator (&sums)[S::kStrips], float scale) {
 #pragma unroll
@@ -67,13 +67,13 @@ struct Output {
       Accumulator o;
 #pragma unroll
       for (int i = 0; i < 8; ++i) o.x[i] = scale * sums[s].x[i];
-      pairs[s] = to_operand<typename S::Operand>(o);
+      operands[s] = to_operand<typename S::Operand>(o);
     }
   }
 
   // To rows from `row` on, `rows` of them valid; `column` is the CTA's first.
   __device__ __forceinline__ void store(typename S::Operand* row, int64_t stride, int rows,
-                                        int column, int V, bool vector) const {
+                                        int column, int V, bool pairs) const {
     using T = typename S::Operand;
     const int lane = fresh_lane_index(), first = tile_row(0, lane), v = column + tile_col(0, lane);
     T* target = row + first * stride + v;
@@ -82,8 +82,8 @@ struct Output {
       if (first + 8 * lower >= rows) return;
 #pragma unroll
       for (int half = 0; half < 2 * S::kStrips; ++half) {
-        const uint32_t pair = pairs[half / 2].pair[lower + 2 * (half % 2)];
-        if (vector) {
+        const uint32_t pair = operands[half / 2].pair[lower + 2 * (half % 2)];
+        if (pairs) {
           if (v + 8 * half < V) *reinterpret_cast<uint32_t*>(target + 8 * half) = pair;
         } else {
           if (v + 8 * half < V) target[8 * half] = {static_cast<uint16_t>(pair)};

@@ -25,6 +25,7 @@ struct Launch {
 struct AsyncCopy {
   void* shared;
   const void* global;
+  size_t bytes;
   bool valid;
   int group;
 };

@@ -73,6 +73,7 @@ void set_order(Order order, uint64_t seed) {
 
 namespace {
 int chosen_capability = 0;
+int chosen_multiprocessors = 132;
 }
 
 void set_compute_capability(int capability) { chosen_capability = capability; }
@@ -84,6 +85,9 @@ int compute_capability() {
   }
   return chosen_capability;
 }
+
+int multiprocessors() { return chosen_multiprocessors; }
+void set_multiprocessors(int count) { chosen_multiprocessors = count; }
 
 size_t shared_memory_limit() { return (compute_capability() == 80 ? 163 : 227) * size_t{1024}; }
 
@@ -125,13 +129,13 @@ bool warp_any(bool predicate) {
   return predicate;
 }
 
-void copy_async_16(void* shared, const void* global, bool valid) {
+void copy_async(void* shared, const void* global, size_t bytes, bool valid) {
   Cta& cta = *Cta::active();
-  check_aligned(shared, 16, "copy_async_16 to shared memory");
-  check_aligned(global, 16, "copy_async_16 from global memory");
-  cta.check_shared(shared, 16, "copy_async_16");
-  std::memset(shared, 0xff, 16);  // undefined until copy_wait
-  cta.running().copies.push_back({shared, global, valid, cta.running().groups});
+  check_aligned(shared, bytes, "copy_async to shared memory");
+  check_aligned(global, bytes, "copy_async from global memory");
+  cta.check_shared(shared, bytes, "copy_async");
+  std::memset(shared, 0xff, bytes);  // undefined until copy_wait
+  cta.running().copies.push_back({shared, global, bytes, valid, cta.running().groups});
 }
 
 void copy_commit() { ++Cta::active()->running().groups; }
@@ -142,9 +146,9 @@ void copy_wait(int pending) {
   while (done < thread.copies.size() && thread.copies[done].group < thread.groups - pending) {
     const AsyncCopy& copy = thread.copies[done++];
     if (copy.valid) {
-      std::memcpy(copy.shared, copy.global, 16);
+      std::memcpy(copy.shared, copy.global, copy.bytes);
     } else {
-      std::memset(copy.shared, 0, 16);
+      std::memset(copy.shared, 0, copy.bytes);
     }
   }
   thread.copies.erase(thread.copies.begin(),

@@ -60,6 +60,8 @@ void set_order(Order order, uint64_t seed = 0);
 // The device that is emulated, 90 (Hopper) or 80; GDR2_ON_HOST_CAPABILITY in the environment says
 // which. What it does not have is refused in a launch: more shared memory a CTA than that.
 int compute_capability();
+int multiprocessors();  // 132 if not set
+void set_multiprocessors(int count);
 void set_compute_capability(int capability);
 size_t shared_memory_limit();
 
@@ -119,7 +121,7 @@ void store_bulk(void* global, const void* shared, uint32_t bytes);
 // An operand tile of a warpgroup product: `bytes` of shared memory, 1024-byte aligned.
 void check_warpgroup_operand(const void* tile, size_t bytes);
 
-void copy_async_16(void* shared, const void* global, bool valid);
+void copy_async(void* shared, const void* global, size_t bytes, bool valid);
 void copy_commit();
 void copy_wait(int pending);
 

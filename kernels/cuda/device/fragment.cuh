@@ -74,6 +74,13 @@ struct Fragment<float> {
 template <class P>
 using OperandTile = Fragment<typename P::Operand>;
 
+// What rounding took from an operand is kept as an operand too, times this: as far from the
+// subnormal numbers as the operand itself.
+template <class Operand>
+constexpr float kRestScale = 1.0f;
+template <>
+inline constexpr float kRestScale<Fp16> = 2048.0f;
+
 // A right operand Bt in the order in which the 16-bit instruction takes it, so that no register moves on the way: pairs
 // {0, 1} are the left and right half of rows 0 .. 7, {2, 3} those of rows 8 .. 15. (fp32: as Fragment.)
 template <class Operand>

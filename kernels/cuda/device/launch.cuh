@@ -28,6 +28,7 @@ void launch(const char* name, void (*kernel)(Parameters...), dim3 grid, int thre
 inline void fill_zero(void* target, size_t bytes, Stream) { on_host::fill_zero(target, bytes); }
 
 inline bool is_hopper() { return on_host::compute_capability() == 90; }
+inline int multiprocessors() { return on_host::multiprocessors(); }
 inline size_t shared_memory_limit() { return on_host::shared_memory_limit(); }
 
 #else
@@ -45,11 +46,15 @@ void launch(const char* name, void (*kernel)(Parameters...), dim3 grid, int thre
             size_t shared_bytes, Stream stream, const Arguments&... arguments) {
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
   if (shared_bytes > 48 * 1024) {
-    check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
-                               cudaFuncAttributeMaxDynamicSharedMemorySize,
+    const auto* function = reinterpret_cast<const void*>(kernel);
+    check(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                static_cast<int>(shared_bytes)),
           std::string("cudaFuncSetAttribute(") + name + ", " + std::to_string(shared_bytes) +
               " bytes of shared memory)");
+    // Kernels that want different shares of the memory do not run beside each other.
+    check(cudaFuncSetAttribute(function, cudaFuncAttributePreferredSharedMemoryCarveout,
+                               cudaSharedmemCarveoutMaxShared),
+          std::string("cudaFuncSetAttribute(") + name + ", largest share of shared memory)");
   }
   // clang-format off
   kernel<<<grid, static_cast<unsigned>(threads), shared_bytes, stream>>>(Parameters(arguments)...);
@@ -74,6 +79,8 @@ inline int device_attribute(cudaDeviceAttr attribute, int otherwise) {
 inline bool is_hopper() {
   return device_attribute(cudaDevAttrComputeCapabilityMajor, 0) == 9;
 }
+
+inline int multiprocessors() { return device_attribute(cudaDevAttrMultiProcessorCount, 132); }
 
 // The most shared memory of a CTA on the present device, in bytes.
 inline size_t shared_memory_limit() {

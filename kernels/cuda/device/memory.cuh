@@ -56,7 +56,7 @@ __device__ __forceinline__ void store_streaming_16(void* target, Pack16 v) {
 // thread after copy_wait, by others after a barrier behind that.
 __device__ __forceinline__ void copy_async_16(void* shared, const void* global, bool valid) {
 #if defined(GDR2_CUDA_ON_HOST)
-  on_host::copy_async_16(shared, global, valid);
+  on_host::copy_async(shared, global, 16, valid);
 #else
   const uint32_t target = static_cast<uint32_t>(__cvta_generic_to_shared(shared));
   asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16, %2;" ::"r"(target), "l"(global),
@@ -65,10 +65,24 @@ __device__ __forceinline__ void copy_async_16(void* shared, const void* global, 
 #endif
 }
 
-// The same of always valid bytes.
+// The same of 8 or 4 bytes.
+template <int Bytes>
+__device__ __forceinline__ void copy_async_small(void* shared, const void* global, bool valid) {
+  static_assert(Bytes == 8 || Bytes == 4);
+#if defined(GDR2_CUDA_ON_HOST)
+  on_host::copy_async(shared, global, Bytes, valid);
+#else
+  const uint32_t target = static_cast<uint32_t>(__cvta_generic_to_shared(shared));
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(target), "l"(global),
+               "n"(Bytes), "r"(valid ? Bytes : 0)
+               : "memory");
+#endif
+}
+
+// The same of always valid 16 bytes.
 __device__ __forceinline__ void copy_async_16(void* shared, const void* global) {
 #if defined(GDR2_CUDA_ON_HOST)
-  on_host::copy_async_16(shared, global, true);
+  on_host::copy_async(shared, global, 16, true);
 #else
   const uint32_t target = static_cast<uint32_t>(__cvta_generic_to_shared(shared));
   asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16;" ::"r"(target), "l"(global)
@@ -80,8 +94,8 @@ __device__ __forceinline__ void copy_async_16(void* shared, const void* global) 
 template <int Count, int Step, int Done = 0>
 __device__ __forceinline__ void copy_async_block(void* shared, const void* global) {
 #if defined(GDR2_CUDA_ON_HOST)
-  on_host::copy_async_16(static_cast<unsigned char*>(shared) + Done * Step,
-                         static_cast<const unsigned char*>(global) + Done * Step, true);
+  on_host::copy_async(static_cast<unsigned char*>(shared) + Done * Step,
+                      static_cast<const unsigned char*>(global) + Done * Step, 16, true);
 #else
   const uint32_t target = static_cast<uint32_t>(__cvta_generic_to_shared(shared));
   asm volatile("cp.async.cg.shared.global.L2::256B [%0 + %2], [%1 + %2], 16;" ::"r"(target),
@@ -89,6 +103,22 @@ __device__ __forceinline__ void copy_async_block(void* shared, const void* globa
                : "memory");
 #endif
   if constexpr (Done + 1 < Count) copy_async_block<Count, Step, Done + 1>(shared, global);
+}
+
+// Count copies of 16 bytes, each `Step` bytes further in shared memory and `stride` elements further
+// in global memory.
+template <int Count, int Step, int Done = 0, class T>
+__device__ __forceinline__ void copy_async_rows(void* shared, const T* global, int64_t stride) {
+#if defined(GDR2_CUDA_ON_HOST)
+  on_host::copy_async(static_cast<unsigned char*>(shared) + Done * Step, global, 16, true);
+#else
+  const uint32_t target = static_cast<uint32_t>(__cvta_generic_to_shared(shared));
+  asm volatile("cp.async.cg.shared.global.L2::256B [%0 + %2], [%1], 16;" ::"r"(target), "l"(global),
+               "n"(Done * Step)
+               : "memory");
+#endif
+  if constexpr (Done + 1 < Count)
+    copy_async_rows<Count, Step, Done + 1>(shared, global + stride, stride);
 }
 
 // Closes the group of this thread's copies started since the last commit.

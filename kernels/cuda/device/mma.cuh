@@ -145,6 +145,13 @@ __device__ __forceinline__ void multiply(Accumulator& c, const OperandTile<P>& a
   }
 }
 
+// The product with the first 8 columns of the right operand, to the last 8 of c; 16-bit operands.
+template <class P>
+__device__ __forceinline__ void multiply_to_right_half(Accumulator& c, const OperandTile<P>& a,
+                                                       const RightTile<P>& bt) {
+  mma_16816(c.x + 4, a.pair, bt.pair[0], bt.pair[1], typename P::Operand{});
+}
+
 // How an operand of multiply_shared lies in memory: kRows: A [m][k], Bt [n][k]; kTransposed: A
 // [k][m], B [k][n].
 enum class Storage { kRows, kTransposed };

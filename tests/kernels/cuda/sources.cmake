@@ -14,4 +14,7 @@ set(GDR2_CUDA_TESTS
 )
 list(TRANSFORM GDR2_CUDA_TESTS PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
 set(GDR2_CUDA_LIBRARY_TEST ${CMAKE_CURRENT_LIST_DIR}/library_test.cpp)
-set(GDR2_EMULATION_TEST ${CMAKE_CURRENT_LIST_DIR}/emulation_test.cpp ${CMAKE_CURRENT_LIST_DIR}/shared_memory_test.cpp)
+set(GDR2_EMULATION_TEST
+  ${CMAKE_CURRENT_LIST_DIR}/emulation_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/halves_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/shared_memory_test.cpp)
