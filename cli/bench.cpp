@@ -211,6 +211,7 @@ int bench(BenchOptions options, const Argv& argv) {
     }
   }
   if (!bench.clocks.empty()) bench.clocks += "; " + clocks();
+  bench.run.complete = true;
   if (!options.json.empty()) write(options.json, bench);
   std::cout << bench_text(bench);
   return exit_code(bench);
@@ -228,7 +229,7 @@ Command add_bench(CLI::App& app, const Argv& argv) {
       ->check(CLI::Range(1, 1000))->capture_default_str()->type_name("N");
   command->add_option("--repetitions", options->repetitions, "Calls of a kernel in a round")
       ->check(CLI::Range(1, 100000))->capture_default_str()->type_name("N");
-  command->add_option("--json", options->json, "Write a report to this file")->type_name("FILE");
+  command->add_option("--json", options->json, "Write a report to this file, rewritten after each case")->type_name("FILE");
   return {command, [options, argv] { return bench(*options, argv); }};
 }
 

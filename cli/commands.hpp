@@ -18,6 +18,7 @@ struct Command {
   std::function<int()> run;
 };
 
+Command add_help(CLI::App& app);
 Command add_list(CLI::App& app);
 Command add_verify(CLI::App& app, const Argv& argv);
 Command add_laws(CLI::App& app, const Argv& argv);
@@ -25,7 +26,7 @@ Command add_gradcheck(CLI::App& app, const Argv& argv);
 Command add_judge(CLI::App& app, const Argv& argv);
 Command add_calibrate(CLI::App& app, const Argv& argv);
 Command add_power(CLI::App& app, const Argv& argv);
-Command add_search(CLI::App& app);
+Command add_search(CLI::App& app, const Argv& argv);
 Command add_repro(CLI::App& app, const Argv& argv);
 Command add_report(CLI::App& app);
 Command add_merge(CLI::App& app);

@@ -60,7 +60,7 @@ Command add_judge(CLI::App& app, const Argv& argv) {
   auto* command =
       app.add_subcommand("judge", "Judge results recorded in safetensors files, per tensor");
   auto options = std::make_shared<JudgeOptions>();
-  command->add_option("FILE", options->files, "Inputs and results of one call (docs/CLI.md)")
+  command->add_option("FILE", options->files, "Inputs and results of one call (docs/FILES.md)")
       ->required();
   command
       ->add_option("--contract", options->contract,

@@ -32,20 +32,20 @@ bool KernelOptions::taken_by(const CLI::App& command) const {
 void KernelOptions::add_to(CLI::App& command) {
   if (!taken_by(command)) return;
   const char* group = "Running kernels";
-  command.add_flag("--isolate", isolate_, "Run built-in kernels in worker processes too")->group(group);
+  command.add_flag("--isolate", isolate_, "Run built-in kernels in worker processes too, as libraries and commands always are")->group(group);
   command
       .add_option("--timeout", timeout_s_,
-                  "Seconds after which a call in a worker process is TIMED_OUT")
+                  "A call that takes longer is TIMED_OUT and its worker killed; compiling on the first call included")
       ->check(CLI::Range(1e-3, kLongestTimeout))
       ->capture_default_str()
       ->type_name("SECONDS")
       ->group(group);
-  command.add_option("--workers", workers_, "Processes of each command (exec:)")
+  command.add_option("--workers", workers_, "Processes of each command (exec:); loading a framework takes time, more help where compiling does")
       ->check(CLI::Range(1, kMostWorkers))
       ->capture_default_str()
       ->type_name("N")
       ->group(group);
-  command.add_option("--memory", memory_mb_, "Megabytes that a worker process may hold; 0: any")
+  command.add_option("--memory", memory_mb_, "A worker that holds more of its own is killed, CRASHED; 0: any")
       ->check(CLI::Range(std::uint64_t{0}, kMostMegabytes))
       ->type_name("MB")
       ->group(group);

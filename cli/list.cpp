@@ -112,8 +112,7 @@ int list(const std::string& wanted) {
 }  // namespace
 
 Command add_list(CLI::App& app) {
-  auto* command =
-      app.add_subcommand("list", "Name the contracts, kernels, laws, keys of a problem, recipes and sets there are");
+  auto* command = app.add_subcommand("list", "Name what there is to name on a command line");
   auto wanted = std::make_shared<std::string>();
   std::vector<std::string> names;
   for (const auto& topic : topics()) names.push_back(topic.name);

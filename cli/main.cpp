@@ -4,8 +4,10 @@
 #include <filesystem>
 #include <iostream>
 #include <iterator>
+#include <memory>
 
 #include "cli/commands.hpp"
+#include "cli/help_page.hpp"
 #include "cli/kernel_options.hpp"
 #include "cli/placement.hpp"
 #include "reference/error.hpp"
@@ -49,6 +51,8 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", fmt::format("gdr2 {} ({}{})", gdr2::build_info::version,
                                                 gdr2::build_info::git_sha,
                                                 gdr2::build_info::git_dirty ? ", modified" : ""));
+  app.formatter(std::make_shared<gdr2::HelpFormatter>());
+  app.set_help_flag("-h,--help", "Print this page");
   app.require_subcommand(0, 1);  // none is an error of ours: CLI11's would hide an unknown word
   const std::vector<gdr2::Command> commands{
       gdr2::add_list(app),              //
@@ -63,9 +67,10 @@ int main(int argc, char** argv) {
       gdr2::add_compare(app),           //
       gdr2::add_history(app),           //
       gdr2::add_merge(app),             //
-      gdr2::add_search(app),            //
+      gdr2::add_search(app, words),     //
       gdr2::add_bench(app, words),      //
       gdr2::add_export(app),            //
+      gdr2::add_help(app),              //
       gdr2::add_worker(app),            //
   };
   gdr2::KernelOptions kernel_options;

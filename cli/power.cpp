@@ -205,23 +205,23 @@ void add_options(CLI::App& command, PowerOptions& options) {
   add_repeatable(command, "--mutant", options.mutants, "Only this one (`gdr2 list mutants` names them)",
                  "NAME");
   add_repeatable(command, "--library", options.libraries,
-                 "A kernel library with a fault, as PATH.so, in place of the CPU ones", "PATH");
+                 "A kernel library with a fault, in place of the CPU ones", "PATH.so");
   command.add_option("--right", options.right, "The library without the fault: its false alarms catch nothing")
-      ->type_name("PATH");
+      ->type_name("PATH.so");
   add_repeatable(command, "--merge", options.merge, "Add up the reports of parts instead of measuring", "FILE");
-  command.add_option("--sample", options.sample, "So many mutants, drawn by --seed")
+  command.add_option("--sample", options.sample, "So many faults, drawn by --seed")
       ->check(CLI::Range(1, 100000))->type_name("N");
   command.add_option("--seed", options.seed, "Of the sample")->type_name("S");
-  command.add_flag("--all", options.all, "Every mutant");
+  command.add_flag("--all", options.all, "Every fault, also without --sample");
   command.add_flag("--no-mutants", options.no_mutants, "Perturbations alone");
   command.add_option("--perturb", options.places,
                      "Perturb the true results of each case too, and so many single elements of each tensor")
       ->check(CLI::Range(1, 100000))->type_name("N");
-  command.add_option("--kernel", options.kernel, "Whose results --perturb perturbs, where a case names none")
+  command.add_option("--kernel", options.kernel, "Whose results --perturb perturbs where a case names none: any kernel, also a library or exec:")
       ->capture_default_str()->type_name("NAME");
   command.add_flag("--quick", options.quick, "Without LOCAL and CONTRACT, which else judge what the other legs let pass");
-  command.add_flag("--laws", options.laws, "Say also which exact law each mutant breaks");
-  command.add_option("--least", options.least, "Fail when fewer per cent of the mutants are caught")
+  command.add_flag("--laws", options.laws, "Say also which exact law each faulty kernel breaks");
+  command.add_option("--least", options.least, "Fail when fewer per cent of the faults are caught")
       ->check(CLI::Range(0.0, 100.0))->type_name("PERCENT");
   command.add_flag("-v,--verbose", options.verbose, "Say after each case how many are not caught");
   command.add_option("--json", options.json, "Write the report to this file")->type_name("FILE");

@@ -8,8 +8,11 @@
 #include "cli/repeatable.hpp"
 #include "cli/report_files.hpp"
 #include "reference/error.hpp"
+#include "reports/bench_record.hpp"
 #include "reports/console_sink.hpp"
+#include "reports/json_file.hpp"
 #include "reports/report_file.hpp"
+#include "reports/report_kind.hpp"
 #include "reports/study_file.hpp"
 
 namespace gdr2 {
@@ -22,10 +25,16 @@ struct ReportOptions {
   bool strict = false, verbose = false;
 };
 
-/// The sections that the files hold.
-Studies read_studies(std::vector<std::string> files) {
+/// The sections that the files hold. A report of times is one as a whole.
+Studies read_studies(const std::vector<std::string>& files) {
   Studies studies;
   for (const auto& file : files) {
+    if (kind_of_report(file) == ReportKind::kBench) {
+      auto json = read_json(file);
+      bench_from_json({json, file});  // throws what is wrong with it
+      studies["bench"] = std::move(json);
+      continue;
+    }
     const auto found = read_sections(file, {"power", "calibration"});
     studies.insert(found.begin(), found.end());
   }
@@ -53,7 +62,7 @@ Command add_report(CLI::App& app) {
       ->required();
   options->files.add_to(*command, false);
   add_repeatable(*command, "--study", options->studies,
-                 "A report of gdr2 power or gdr2 calibrate, to be shown in the same page; repeatable", "FILE");
+                 "A report of gdr2 power, calibrate or bench, to be shown in the same page", "FILE");
   command->add_flag("--strict", options->strict, "A skipped case counts as a failure");
   command->add_flag("-v,--verbose", options->verbose, "Show every tensor");
   return {command, [options] { return report(*options); }};

@@ -133,15 +133,14 @@ class Execution {
 void RunOptions::add_to(CLI::App& app) {
   threads = default_threads();
   files.add_to(app);
-  app.add_option("--waivers", waivers, "Cases that may fail, with reason, issue and last day")
+  app.add_option("--waivers", waivers, "Cases that may fail, each with a reason, an issue and a last day")
       ->type_name("FILE");
   app.add_flag("--strict", strict, "A skipped case counts as a failure");
-  app.add_flag("-v,--verbose", verbose, "Say each case before it runs; show every tensor");
-  app.add_option("--threads", threads, "Cases judged at the same time")
+  app.add_flag("-v,--verbose", verbose, "Say each case before it runs, so that a crash of the process names its case; show every tensor");
+  app.add_option("--threads", threads, "Cases judged at the same time; default: one a core, at most 8")
       ->check(CLI::Range(1, kMostThreads))
-      ->capture_default_str()
       ->type_name("N");
-  app.add_option("--shard", shard, "Do part i of n of the cases; default: as the scheduler says")
+  app.add_option("--shard", shard, "Do part i of n; default: as MPI, Slurm or GoogleTest's variables say")
       ->type_name("i/n");
   app.add_flag("--resume", resume, "Go on with the interrupted run whose report is --json FILE");
 }

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "reports/record_json.hpp"
+
 namespace gdr2 {
 namespace {
 
@@ -48,6 +50,32 @@ Json to_json(const BenchRatio& r) {
           {"confidence", r.confidence},
           {"kernels_ratio", known(r.kernels_ratio)},
           {"memory_ratio", known(r.memory_ratio)}};
+}
+
+double known_from(const JsonField& field) { return field.is_null() ? 0 : field.number(); }
+
+BenchRow row_from_json(const JsonField& field) {
+  BenchRow row{.kernel = field["kernel"].text(), .line = field["case"].text(), .pass = field["pass"].text(),
+               .gate = state_from(field["gate"]), .reason = field["reason"].text()};
+  row.device = field["device"].text();
+  for (const auto& ms : field["round_medians_ms"].elements()) row.ms.push_back(ms.number());
+  if (row.ms.empty()) return row;
+  row.p10_ms = field["p10_ms"].number();
+  row.p90_ms = field["p90_ms"].number();
+  row.kernels_ms = known_from(field["kernels_ms"]);
+  row.memory_bytes = known_from(field["memory_bytes"]);
+  row.floor_bytes = field["floor_bytes"].number();
+  row.operations = field["operations"].number();
+  row.copy_gb_per_s = known_from(field["copy_gb_per_s"]);
+  row.tensor_tflop_per_s = known_from(field["tensor_tflop_per_s"]);
+  return row;
+}
+
+BenchRatio ratio_from_json(const JsonField& field) {
+  return {.kernel = field["kernel"].text(), .peer = field["peer"].text(), .line = field["case"].text(),
+          .pass = field["pass"].text(), .ratio = field["ratio"].number(), .low = field["low"].number(),
+          .high = field["high"].number(), .confidence = field["confidence"].number(),
+          .kernels_ratio = known_from(field["kernels_ratio"]), .memory_ratio = known_from(field["memory_ratio"])};
 }
 
 std::string row_text(const BenchRow& row) {
@@ -107,6 +135,7 @@ std::string bench_json(const BenchRun& bench) {
             {"git_dirty", bench.run.git_dirty},
             {"argv", bench.run.argv},
             {"environment", bench.run.environment},
+            {"complete", bench.run.complete},
             {"clocks", bench.clocks},
             {"rounds", bench.rounds},
             {"repetitions", bench.repetitions},
@@ -115,6 +144,22 @@ std::string bench_json(const BenchRun& bench) {
   for (const auto& row : bench.rows) json["rows"].push_back(to_json(row));
   for (const auto& ratio : bench.ratios) json["ratios"].push_back(to_json(ratio));
   return json.dump(1) + "\n";
+}
+
+BenchRun bench_from_json(const JsonField& field) {
+  if (!field.has("kind") || field["kind"].text() != "bench") field.reject("not a report of gdr2 bench");
+  BenchRun bench{.rounds = int(field["rounds"].integer()), .repetitions = int(field["repetitions"].integer()),
+                 .clocks = field["clocks"].text()};
+  bench.run.version = field["version"].text();
+  bench.run.started = field["started"].text();
+  bench.run.git_sha = field["git_sha"].text();
+  bench.run.git_dirty = field["git_dirty"].boolean();
+  for (const auto& word : field["argv"].elements()) bench.run.argv.push_back(word.text());
+  for (const auto& [fact, value] : field["environment"].members()) bench.run.environment[fact] = value.text();
+  bench.run.complete = !field.has("complete") || field["complete"].boolean();
+  for (const auto& row : field["rows"].elements()) bench.rows.push_back(row_from_json(row));
+  for (const auto& ratio : field["ratios"].elements()) bench.ratios.push_back(ratio_from_json(ratio));
+  return bench;
 }
 
 std::string bench_text(const BenchRun& bench) {

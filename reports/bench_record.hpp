@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/json_field.hpp"
 #include "reports/record.hpp"
 
 namespace gdr2 {
@@ -54,6 +55,9 @@ BenchRatio ratio_of(const BenchRow& kernel, const BenchRow& peer);
 
 /// The whole run as JSON text, kind "bench".
 std::string bench_json(const BenchRun& run);
+
+/// Of a report that does not say whether it is complete, it is.
+BenchRun bench_from_json(const JsonField& field);
 
 /// A table of rows, then one of ratios.
 std::string bench_text(const BenchRun& run);

@@ -1,24 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two runs against each other: which cases changed their state, which went missing, and by what factor
 // the error of each kernel, dtype, tensor and recipe changed, with its confidence interval. Cases are
-// paired by their line; two runs of other seeds pair by what else is in it. Compares; the thresholds by
-// which a change is a regression stand in kGate and nowhere else.
+// paired by their line; two runs of other seeds pair by what else is in it.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "reports/gate_limits.hpp"
 #include "reports/record.hpp"
 
 namespace gdr2 {
-
-/// When a change is a regression. docs/HOWTO_gate_a_pull_request.md says why.
-struct GateLimits {
-  double ratio = 1.02;              ///< the error of a group grew by more than this factor,
-  double deviations = 6;            ///< by more than so many standard deviations of the factor,
-  std::int64_t elements = 1000;     ///< over at least so many elements
-};
-inline constexpr GateLimits kGate;
 
 /// rms z, new over old, of a kernel, dtype, tensor and recipe.
 struct ErrorChange {

@@ -24,6 +24,7 @@ class JsonField {
   /// The members with their names; throws Error when this is not an object.
   std::vector<std::pair<std::string, JsonField>> members() const;
 
+  bool is_null() const { return value_.is_null(); }
   std::string text() const;
   bool boolean() const;
   std::int64_t integer() const;

@@ -112,13 +112,6 @@ Json to_json(const Verdict& verdict) {
   return json;
 }
 
-State state_from(const JsonField& field) {
-  for (auto state : {State::kPassed, State::kFailed, State::kMistrusted, State::kSkipped,
-                     State::kCrashed, State::kTimedOut})
-    if (field.text() == to_string(state)) return state;
-  field.reject(fmt::format("'{}' is not a state", field.text()));
-}
-
 Name name_from(const JsonField& field) {
   if (const auto name = find_name(field.text())) return *name;
   field.reject(fmt::format("'{}' is not a tensor", field.text()));
@@ -241,6 +234,13 @@ Verdict verdict_from(const JsonField& field) {
 }
 
 }  // namespace
+
+State state_from(const JsonField& field) {
+  for (auto state : {State::kPassed, State::kFailed, State::kMistrusted, State::kSkipped,
+                     State::kCrashed, State::kTimedOut})
+    if (field.text() == to_string(state)) return state;
+  field.reject(fmt::format("'{}' is not a state", field.text()));
+}
 
 Json head_to_json(const RunRecord& run) {
   return {{"schema", kReportSchema},

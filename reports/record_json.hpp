@@ -18,6 +18,7 @@ nlohmann::ordered_json head_to_json(const RunRecord& run);
 nlohmann::ordered_json case_to_json(const CaseRecord& record);
 
 /// Throw Error naming the place: "run.json.cases[7].verdict.tensors[3].max_z: not a number".
+State state_from(const JsonField& field);
 RunRecord head_from_json(const JsonField& field);
 CaseRecord case_from_json(const JsonField& field);
 

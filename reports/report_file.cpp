@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <sstream>
 
 #include "reference/error.hpp"
+#include "reports/json_file.hpp"
 #include "reports/record_json.hpp"
 
 namespace gdr2 {
@@ -14,19 +14,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Bytes that are not UTF-8 (a path may hold any) are replaced, not thrown over.
-std::string dump(const Json& json, int indent) {
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
-}
-
 std::filesystem::path with_suffix(std::filesystem::path path, const char* suffix) {
   return path += suffix;
-}
-
-Json parse(const std::string& text, const std::string& where) try {
-  return Json::parse(text);
-} catch (const Json::parse_error& e) {
-  fail("{}: not JSON: at byte {}", where, e.byte);
 }
 
 /// Only a line that ends is whole.
@@ -37,7 +26,7 @@ RunRecord read_partial(const std::string& text, const std::string& file) {
     const auto end = text.find('\n', begin);
     if (end == std::string::npos) break;
     const auto where = fmt::format("{}: line {}", file, number);
-    const auto json = parse(text.substr(begin, end - begin), where);
+    const auto json = parse_json(text.substr(begin, end - begin), where);
     if (number == 1)
       run = head_from_json({json, where});
     else
@@ -56,27 +45,7 @@ bool is_partial(const std::string& text) {
   return Json::accept(first) && !Json::parse(first).contains("cases");
 }
 
-std::string read_text(const std::filesystem::path& path) {
-  errno = 0;
-  std::ifstream file(path);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf()))
-    fail("{}: cannot read: {}", path.string(), errno != 0 ? std::strerror(errno) : "empty");
-  return text.str();
-}
-
 }  // namespace
-
-void write_whole(const std::filesystem::path& path, const std::string& text) {
-  const auto temporary = with_suffix(path, ".tmp");
-  std::ofstream file(temporary, std::ios::trunc);
-  file << text << std::flush;
-  file.close();
-  if (!file) fail("{}: cannot write: {}", path.string(), std::strerror(errno));
-  std::error_code error;
-  std::filesystem::rename(temporary, path, error);
-  if (error) fail("{}: cannot write: {}", path.string(), error.message());
-}
 
 JsonSink::JsonSink(std::filesystem::path path, std::vector<CaseRecord> resumed)
     : path_(std::move(path)),
@@ -99,10 +68,10 @@ void JsonSink::append(const std::string& line) {
 
 /// The cases that a resumed run has are never on less than one file.
 void JsonSink::do_begin(const RunRecord& run) {
-  const auto head = dump(head_to_json(run), -1);
+  const auto head = dump_json(head_to_json(run), -1);
   if (resumed_.empty()) return append(head);
   auto text = head + '\n';
-  for (const auto& record : resumed_) text += dump(case_to_json(record), -1) + '\n';
+  for (const auto& record : resumed_) text += dump_json(case_to_json(record), -1) + '\n';
   partial_.close();
   write_whole(partial_path_, text);
   partial_.open(partial_path_, std::ios::app);
@@ -110,7 +79,7 @@ void JsonSink::do_begin(const RunRecord& run) {
   std::filesystem::remove(path_, kept);
 }
 
-void JsonSink::do_case_finished(const CaseRecord& record) { append(dump(case_to_json(record), -1)); }
+void JsonSink::do_case_finished(const CaseRecord& record) { append(dump_json(case_to_json(record), -1)); }
 
 void JsonSink::do_end(const RunRecord& run) {
   write_whole(path_, report_text(run));
@@ -120,11 +89,11 @@ void JsonSink::do_end(const RunRecord& run) {
 }
 
 std::string report_text(const RunRecord& run) {
-  auto text = dump(head_to_json(run), 1);
+  auto text = dump_json(head_to_json(run), 1);
   text.erase(text.rfind('\n'));  // the brace that closes the head
   text += ",\n \"cases\": [";
   for (const auto& record : run.cases)
-    text += (&record == run.cases.data() ? "\n" : ",\n") + dump(case_to_json(record), -1);
+    text += (&record == run.cases.data() ? "\n" : ",\n") + dump_json(case_to_json(record), -1);
   return text + "\n ]\n}\n";
 }
 
@@ -132,7 +101,7 @@ RunRecord read_report(const std::filesystem::path& path) {
   const auto name = path.string();
   const auto text = read_text(path);
   if (is_partial(text)) return read_partial(text, name);
-  const auto json = parse(text, name);
+  const auto json = parse_json(text, name);
   const JsonField field(json, name);
   auto run = head_from_json(field);
   for (const auto& record : field["cases"].elements()) {

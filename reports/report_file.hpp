@@ -35,9 +35,6 @@ class JsonSink : public ReportSink {
 /// The JSON text of a report.
 std::string report_text(const RunRecord& run);
 
-/// Writes a file whole and renames it into place. Throws Error naming it.
-void write_whole(const std::filesystem::path& path, const std::string& text);
-
 /// Reads a finished or a partial report; in a partial one, a last line that was cut is dropped,
 /// `complete` is false, and cases stand in the order of the plan. Throws Error naming the file and
 /// the field.

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/study_file.hpp"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-
 #include "reference/error.hpp"
+#include "reports/json_file.hpp"
 #include "reports/record_json.hpp"
-#include "reports/report_file.hpp"
 
 namespace gdr2 {
 
@@ -18,32 +14,29 @@ void write_study(const std::filesystem::path& path, const RunRecord& head,
   auto json = head_to_json(head);
   json["cases"] = Json::array();
   json[section] = content;
-  write_whole(path, json.dump(1, ' ', false, Json::error_handler_t::replace) + '\n');
+  write_whole(path, dump_json(json, 1) + '\n');
 }
 
 namespace {
 
-Json read_json(const std::filesystem::path& path) {
-  errno = 0;
-  std::ifstream file(path);
-  if (!file) fail("{}: cannot read: {}", path.string(), std::strerror(errno));
-  auto json = Json::parse(file, nullptr, false);
-  if (json.is_discarded()) fail("{}: not JSON", path.string());
-  head_from_json(JsonField(json, path.string()));  // its schema number is ours
+/// Of a file whose schema number is ours.
+Json read_report_json(const std::filesystem::path& path) {
+  auto json = read_json(path);
+  head_from_json(JsonField(json, path.string()));
   return json;
 }
 
 }  // namespace
 
 Json read_study(const std::filesystem::path& path, const std::string& section) {
-  const auto json = read_json(path);
+  const auto json = read_report_json(path);
   if (!json.contains(section)) fail("{}: no section '{}': not such a report", path.string(), section);
   return json[section];
 }
 
 std::map<std::string, Json> read_sections(const std::filesystem::path& path,
                                           const std::vector<std::string>& names) {
-  const auto json = read_json(path);
+  const auto json = read_report_json(path);
   std::map<std::string, Json> sections;
   for (const auto& name : names)
     if (json.contains(name)) sections[name] = json[name];

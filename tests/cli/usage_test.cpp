@@ -169,6 +169,10 @@ TEST(Usage, OfSearch) {
       {{"search", "--fault", "none"}, "none"},
       {{"search", "--fault", "forward.state_dropped", "--kernel", "cpu.chunk"}, "--kernel"},
       {{"search", "--findings", "0"}, "--findings"},
+      {{"search", "--faults", "2", "--kernel", "cpu.chunk"}, "--faults"},
+      {{"search", "--cases", "3", "--time", "3"}, "--cases"},
+      {{"search", "--json", "/none/x.json"}, "/none/x.json: cannot write"},
+      {{"laws", "--faults", "2", "--json", "/none/x.json"}, "/none/x.json: cannot write"},
       {{"search", "T=8"}, "T=8"},
   });
 }
@@ -200,6 +204,24 @@ TEST(Usage, KeepsAnEarlierReportWhenTheCommandIsWrong) {
   const auto report = write_file(folder.path("report.json"), "earlier");
   gdr2_with({"verify", "T=x", "--json", report});
   EXPECT_EQ(read_file(report), "earlier");
+}
+
+TEST(Usage, ComparesReportsOfOneKindAndNoEmptyFile) {
+  const TemporaryFolder folder;
+  const std::string bench = GDR2_SOURCE_DIR "/reports/baselines/nvidia-h200/bench_decode.json";
+  const std::string power = GDR2_SOURCE_DIR "/reports/baselines/cpu/power.json";
+  EXPECT_EQ(gdr2_with({"compare", bench, bench, "--gate"}).status, 0);
+  EXPECT_EQ(gdr2_with({"compare", power, power, "--gate"}).status, 0);
+  const auto mixed = gdr2_with({"compare", power, bench, "--gate"});
+  EXPECT_EQ(mixed.status, 2);
+  EXPECT_NE(mixed.err.find("is a report of power"), std::string::npos) << mixed.err;
+  for (const auto& bad : {write_file(folder.path("empty.json"), ""), folder.path("missing.json"),
+                          write_file(folder.path("brace.json"), "{}")})
+    for (const auto& good : {bench, power}) {
+      const auto outcome = gdr2_with({"compare", good, bad, "--gate"});
+      EXPECT_EQ(outcome.status, 2) << bad;
+      EXPECT_NE(outcome.err.find(bad), std::string::npos) << outcome.err;
+    }
 }
 
 TEST(Usage, HelpAndVersionAreNoErrors) {

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Libraries that misbehave on one case of three: that case gets its state and reason, the others the verdict
 // that the right library gets (tests/foreign/bad_kernel.c).
-#include <gmock/gmock.h>
-
-#include "reports/report_file.hpp"
-#include "tests/cli/process.hpp"
+#include "tests/foreign/misbehaviour.hpp"
 
 namespace gdr2 {
 namespace {
@@ -17,32 +14,17 @@ std::string library(const std::string& fault) {
   return std::string(GDR2_BAD_LIBRARIES) + "/lib" + fault + ".so";
 }
 
-std::vector<CaseRecord> verdicts_of(const std::string& fault, int status) {
-  const TemporaryFolder folder;
-  const auto report = folder.path("report.json");
-  const auto outcome = gdr2_with({"verify", "T=12" + kCase, "T=13" + kCase, "T=14" + kCase, "--kernel",
-                                  library(fault), "--timeout", "2", "--memory", "300", "--json", report});
-  EXPECT_EQ(outcome.status, status) << outcome.out << outcome.err;
-  return read_report(report).cases;
+std::vector<std::string> options_for(const std::string& fault) {
+  return {"--kernel", library(fault), "--timeout", "2", "--memory", "300"};
 }
-
-struct Misbehaviour {
-  std::string fault;
-  State state;
-  std::string reason;
-};
 
 class BadLibrary : public testing::TestWithParam<Misbehaviour> {};
 
 TEST_P(BadLibrary, CostsItsCaseAndNoOther) {
-  const auto& [fault, state, reason] = GetParam();
-  const auto cases = verdicts_of(fault, state == State::kPassed ? 0 : 1);
+  const auto cases = expect_costs_its_case_alone(GetParam(), kCase, options_for(GetParam().fault));
   ASSERT_EQ(cases.size(), 3u);
-  EXPECT_EQ(to_string(cases[1].verdict.state), std::string(to_string(state)));
-  EXPECT_THAT(cases[1].verdict.reason, HasSubstr(reason));
-  static const auto right = verdicts_of("right", 0);
+  static const auto right = judge_three(kCase, options_for("right"), 0);
   for (const int other : {0, 2}) {
-    EXPECT_EQ(cases[other].verdict.state, State::kPassed);
     ASSERT_EQ(cases[other].verdict.tensors.size(), right[other].verdict.tensors.size());
     for (std::size_t i = 0; i < right[other].verdict.tensors.size(); ++i)
       EXPECT_EQ(cases[other].verdict.tensors[i].stats.max_z, right[other].verdict.tensors[i].stats.max_z);
@@ -67,7 +49,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Misbehaviour{"closes_output", State::kCrashed, "the kernel's process"},
                     Misbehaviour{"query_crashes", State::kCrashed, "signal 6"},
                     Misbehaviour{"query_hangs", State::kTimedOut, "within 2 s"}),
-    [](const auto& info) { return info.param.fault; });
+    name_of);
 
 struct Refusal {
   std::string fault, message;

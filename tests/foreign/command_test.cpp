@@ -5,8 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "reports/report_file.hpp"
-#include "tests/cli/process.hpp"
+#include "tests/foreign/misbehaviour.hpp"
 
 namespace gdr2 {
 namespace {
@@ -45,28 +44,10 @@ TEST(Command, SkipsWhatItDoesNotTake) {
   EXPECT_THAT(outcome.out, HasSubstr("it takes the forward pass of equal lengths"));
 }
 
-struct Misbehaviour {
-  std::string fault;
-  State state;
-  std::string reason;
-};
-
 class BadCommand : public testing::TestWithParam<Misbehaviour> {};
 
 TEST_P(BadCommand, CostsItsCaseAndNoOther) {
-  const auto& [fault, state, reason] = GetParam();
-  const TemporaryFolder folder;
-  const auto report = folder.path("report.json");
-  const auto outcome = gdr2_with({"verify", "T=12" + kCase, "T=13" + kCase, "T=14" + kCase, "--kernel",
-                                  child(fault), "--timeout", "3", "--json", report});
-  const bool fine = state == State::kPassed || state == State::kSkipped;
-  EXPECT_EQ(outcome.status, fine ? 0 : 1) << outcome.out << outcome.err;
-  const auto cases = read_report(report).cases;
-  ASSERT_EQ(cases.size(), 3u);
-  EXPECT_EQ(to_string(cases[1].verdict.state), std::string(to_string(state)));
-  EXPECT_THAT(cases[1].verdict.reason, HasSubstr(reason));
-  EXPECT_EQ(cases[0].verdict.state, State::kPassed);
-  EXPECT_EQ(cases[2].verdict.state, State::kPassed);
+  expect_costs_its_case_alone(GetParam(), kCase, {"--kernel", child(GetParam().fault), "--timeout", "3"});
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -81,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Misbehaviour{"prints", State::kPassed, ""},
                     Misbehaviour{"shrinks_file", State::kCrashed, "PermissionError"},
                     Misbehaviour{"other_dtype", State::kFailed, "o: dtype is \"fp64\", not \"bf16\""}),
-    [](const auto& info) { return info.param.fault; });
+    name_of);
 
 TEST(Command, ThatTalksNonsenseIsCrashed) {
   const auto outcome = gdr2_with({"verify", "T=12" + kCase, "--kernel", child("nonsense")});

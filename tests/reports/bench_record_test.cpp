@@ -5,6 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "reference/error.hpp"
+#include "tests/reports/golden.hpp"
+
 namespace gdr2 {
 namespace {
 
@@ -57,6 +60,32 @@ TEST(BenchJson, GivesNoTimeToARowWithoutAny) {
   EXPECT_EQ(json["rows"][0]["gate"], "FAILED");
   EXPECT_THAT(bench_text({.rows = {failed}}), HasSubstr("o: wrong"));
 }
+
+BenchRun run_with_a_peer() {
+  auto ours = row("ours", {2, 1, 4}), peer = row("fla.gdn2", {4, 3, 7}), failed = row("broken", {});
+  ours.device = peer.device = "NVIDIA H200";
+  ours.p10_ms = 1, ours.p90_ms = 4, ours.kernels_ms = 1.5, ours.copy_gb_per_s = 4000;
+  peer.memory_bytes = 4e6;
+  failed.gate = State::kFailed, failed.reason = "o: wrong";
+  BenchRun run{.run = {.version = "1", .git_sha = "unknown", .argv = {"gdr2", "bench"}, .complete = true},
+               .rounds = 3, .repetitions = 5, .clocks = "1980 MHz", .rows = {ours, peer, failed}};
+  run.run.environment["gpu"] = "NVIDIA H200";
+  run.ratios = {ratio_of(ours, peer)};
+  return run;
+}
+
+TEST(BenchJson, ComesBack) {
+  const auto text = bench_json(run_with_a_peer());
+  EXPECT_EQ(bench_json(bench_from_json({nlohmann::ordered_json::parse(text), "b"})), text);
+}
+
+TEST(BenchJson, OfAnotherKindIsRefusedByName) {
+  const nlohmann::ordered_json other{{"kind", "verify"}};
+  EXPECT_THROW(bench_from_json({other, "b"}), Error);
+}
+
+TEST(BenchText, IsTheGoldenFile) { expect_golden(bench_text(run_with_a_peer()), "bench.txt"); }
+TEST(BenchJson, IsTheGoldenFile) { expect_golden(bench_json(run_with_a_peer()), "bench.json"); }
 
 TEST(BenchExitCode, SaysWhetherAllThatRanPassedTheGate) {
   auto failed = row("failed", {}), skipped = row("skipped", {});

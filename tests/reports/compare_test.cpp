@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "reports/history.hpp"
+#include "tests/reports/golden.hpp"
 
 namespace gdr2 {
 namespace {
@@ -110,6 +111,16 @@ TEST(Compare, NamesCasesThatBrokeWereFixedOrWentMissing) {
     EXPECT_THAT(comparison_text(comparison, true), HasSubstr(part));
 }
 
+TEST(Compare, ReadsAsTheGoldenFile) {
+  auto before = run_of(1), after = run_of(1);
+  before.cases[2].verdict.state = State::kFailed;
+  after.cases[1].verdict.state = State::kCrashed, after.cases[1].verdict.reason = "o: the kernel threw";
+  after.cases.pop_back(), --after.planned;
+  scale_error(after, "spike", Name::dk, 1.05);
+  scale_error(after, "mixed", Name::o, 0.8);
+  expect_golden(comparison_text(compare(before, after), false), "compare.txt");
+}
+
 TEST(Compare, TakesASkippedCaseForAMissingOne) {
   auto after = run_of(1);
   after.cases[0].verdict.state = State::kSkipped;
@@ -155,6 +166,7 @@ TEST(History, ShowsRunsInTheOrderOfTimeAndTheErrorOverThem) {
     runs.push_back(run);
   }
   const auto text = history_text(runs);
+  expect_golden(text, "history.txt");
   EXPECT_THAT(text, HasSubstr("2026-01-01T00:00:00Z"));
   EXPECT_THAT(text, HasSubstr("10 PASSED"));
   EXPECT_THAT(text, HasSubstr("0.500   1.000   +100.0 %"));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The HTML report in a real browser without a network: it opens without an error, shows its charts,
 // filters, sorts, follows deep links and fits a phone.
-//   node page_test.mjs NODE_MODULES REPORT.html [CASES_PAGE.html]
+//   node page_test.mjs NODE_MODULES REPORT.html PAGE_OF_10000_CASES.html
 // Exits with 77 (CTest: skipped) and says why when there is no Chromium. GDR2_CHROMIUM names one.
 import { existsSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -74,6 +74,28 @@ async function checkFilters() {
   await page.context().close();
 }
 
+/** All that can be clicked is reached with Tab, in the order of the page, and shows that it is. */
+async function checkKeyboard() {
+  const page = await open(report);
+  const controls = await page.locator("a[href]:visible, button:visible, select:visible, input:visible, summary:visible, [tabindex='0']:visible").count();
+  const seen = new Set();
+  for (let i = 0; i < controls + 20; ++i) {
+    await page.keyboard.press("Tab");
+    const focus = await page.evaluate(() => {
+      const element = document.activeElement;
+      if (element === document.body) return null;
+      element.dataset.seen ??= String(document.querySelectorAll("[data-seen]").length);
+      const style = getComputedStyle(element);
+      return { id: element.dataset.seen, name: element.outerHTML.slice(0, 80), outline: style.outlineStyle !== "none" || element.matches("select, input") };
+    });
+    if (!focus) break;
+    expect(`no focus ring on ${focus.name}`, focus.outline);
+    seen.add(focus.id);
+  }
+  expect(`Tab reaches ${seen.size} of ${controls} controls`, seen.size >= controls);
+  await page.context().close();
+}
+
 async function checkLinks() {
   const filtered = await open(report, { hash: "#accuracy?dtype=bf16&tensor=dk" });
   expect("a deep link does not filter", (await filtered.locator("#choose-dtype").inputValue()) === "bf16");
@@ -85,20 +107,26 @@ async function checkLinks() {
   await one.context().close();
 }
 
-/** 10 000 cases: less than 10 MB, open in less than 2 s of the page's own time. */
+/** 10 000 cases: less than 10 MB, and from navigation to charts less than 2 s in the best of three tries. */
 async function checkLarge() {
   expect(`${large} weighs ${statSync(large).size} bytes`, statSync(large).size < 10e6);
-  const page = await open(large);
-  const seconds = await page.evaluate(() => (performance.getEntriesByType("navigation")[0].loadEventEnd) / 1000);
-  console.log(`10 000 cases: ${(statSync(large).size / 1e6).toFixed(1)} MB, open in ${seconds.toFixed(2)} s`);
-  expect(`opens in ${seconds} s`, seconds < Number(process.env.GDR2_PAGE_SECONDS ?? 2));
-  await page.context().close();
+  const tries = [];
+  for (let i = 0; i < 3; ++i) {
+    const page = await open(large, { hash: "#errors" });
+    await page.waitForSelector("#errors .chart svg");
+    tries.push(await page.evaluate(() => performance.now() / 1000));
+    await page.context().close();
+  }
+  const seconds = Math.min(...tries);
+  console.log(`10 000 cases: ${(statSync(large).size / 1e6).toFixed(1)} MB, charts after ${tries.map((t) => t.toFixed(2)).join(", ")} s`);
+  expect(`shows charts after ${seconds} s`, seconds < 2);
 }
 
 for (const width of [1280, 390]) for (const colorScheme of ["light", "dark"]) await checkView({ width, colorScheme });
 await checkFilters();
 await checkLinks();
-if (large) await checkLarge();
+await checkLarge();
+await checkKeyboard();
 await browser.close();
 console.log(faults.join("\n") || "the page opens, draws, filters, sorts and links");
 process.exit(faults.length ? 1 : 0);

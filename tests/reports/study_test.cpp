@@ -9,6 +9,7 @@
 #include "reports/environment.hpp"
 #include "reports/power.hpp"
 #include "reports/study_file.hpp"
+#include "tests/reports/golden.hpp"
 
 namespace gdr2 {
 namespace {
@@ -48,6 +49,13 @@ TEST(Calibration, TheTableHoldsTheMarginAndTheAlarms) {
   EXPECT_THAT(text, HasSubstr("kernel=cpu.chunk T=9"));
 }
 
+TEST(Calibration, ReadsAsTheGoldenFile) {
+  auto c = calibration("slow", 4.5);
+  c.add(calibration("spike", 5.25));
+  c.alarms["kernel=cpu.chunk T=9"] = "o: too far";
+  expect_golden(calibration_text(c), "calibration.txt");
+}
+
 PowerStudy power_study() {
   PowerStudy study;
   study.rules = {{"lenient", "accepts all but NaN"}};
@@ -76,6 +84,8 @@ TEST(Power, SurvivorsAndMissedPerturbationsAreNamed) {
   EXPECT_THAT(text, HasSubstr("MISTRUSTED  T=5 o"));
   EXPECT_THAT(text, HasSubstr("50.0 %"));
 }
+
+TEST(Power, ReadsAsTheGoldenFile) { expect_golden(power_text(power_study()), "power.txt"); }
 
 TEST(Study, IsAFileWithAHeadAndASection) {
   const auto path = std::filesystem::temp_directory_path() / "gdr2_study_test.json";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // All that is known of one case: figures of its tensors, the worst element between its neighbours, and
 // where the error sits.
-import { heatMap } from "./charts.js";
+import { heatMap, mapTop } from "./charts.js";
 import { details, number } from "./data.js";
 import { badge, command, fixed, h, lazy, short } from "./dom.js";
 import { chosen } from "./state.js";
@@ -64,18 +64,26 @@ function worstList(tensor) {
 export function maps(tensor, figure) {
   return h("div", { class: "pair" }, tensor.maps.map((map) =>
     h("figure", {},
-      h("figcaption", {}, `${tensor.name}: ${map.rows} by ${map.columns}`),
+      h("figcaption", {}, `${tensor.name}: ${map.rows} by ${map.columns}`, h("span", { class: "quiet" }, ` darkest: ${figure === "rms_z" ? "rms" : "max"} z ${fixed(mapTop(map, figure))}`)),
       lazy({ class: "chart map" }, (width) => heatMap(map, figure, width)))));
+}
+
+function failedTensor(tensor, open) {
+  return h("details", { class: "tensor", open },
+    h("summary", {}, badge(tensor.state), h("strong", {}, ` ${tensor.name} `), h("span", { class: "quiet" }, tensor.reason)),
+    tensor.window ? windowTable(tensor) : tensor.worst.length ? worstList(tensor) : null,
+    tensor.maps ? maps(tensor, chosen.figure || "max_z") : null);
 }
 
 export function caseBody(c) {
   const detail = details.get(c.index);
   const known = detail?.tensors ?? [];
-  const parts = known.flatMap((tensor) => [
-    tensor.state === "PASSED" ? null : h("p", { class: "reason" }, badge(tensor.state), " ", tensor.reason || tensor.name),
-    tensor.window && tensor.state !== "PASSED" ? windowTable(tensor) : tensor.state !== "PASSED" && tensor.worst.length ? worstList(tensor) : null,
-    tensor.maps && (!chosen.tensor || chosen.tensor === tensor.name || tensor.state !== "PASSED") ? maps(tensor, chosen.figure || "max_z") : null,
-  ]);
+  // The tensor that the verdict names is open; of the others a line each.
+  const failed = known.filter((tensor) => tensor.state !== "PASSED");
+  const first = failed.find((tensor) => tensor.reason === c.reason) ?? failed[0];
+  const parts = [...failed.map((tensor) => failedTensor(tensor, tensor === first)),
+    ...known.filter((tensor) => tensor.state === "PASSED" && tensor.maps && (!chosen.tensor || chosen.tensor === tensor.name))
+      .map((tensor) => maps(tensor, chosen.figure || "max_z"))];
   return h("div", { class: "case-body" },
     c.reason && !known.some((tensor) => tensor.reason === c.reason) ? h("p", { class: "reason" }, c.leg ? `${c.leg}: ${c.reason}` : c.reason) : null,
     c.waiver ? h("p", {}, "Waived: ", c.waiver) : null,

@@ -14,6 +14,13 @@ const base = (width, options) => ({
 /** Half-normal density of z with standard deviation s. */
 const density = (z, s) => (Math.sqrt(2 / Math.PI) / s) * Math.exp((-z * z) / (2 * s * s));
 
+/** From `low` to 1, at most five. */
+function powersOfTen(low) {
+  const least = Math.ceil(Math.log10(low));
+  const step = Math.ceil(-least / 4) || 1;
+  return Array.from({ length: Math.floor(-least / step) + 1 }, (_, i) => Number(`1e${-i * step}`));
+}
+
 /** Elements by z on a logarithmic axis, and what the contract explains. */
 export function histogram(counts, width) {
   const total = counts.reduce((a, b) => a + b, 0);
@@ -29,7 +36,7 @@ export function histogram(counts, width) {
   return Plot.plot(base(width, {
     height: 170, marginLeft: 44, marginBottom: 32,
     x: { label: "z", domain: [0, most] },
-    y: { type: "log", label: null, domain: [floor, 1], ticks: 4, tickFormat: "~e", grid: true },
+    y: { type: "log", label: null, domain: [floor, 1], ticks: powersOfTen(floor), tickFormat: "~e", grid: true },
     marks: [
       Plot.rect(bars, { x1: "x1", x2: "x2", y1: floor, y2: "y", fill: "var(--accent)", fillOpacity: 0.55, insetLeft: 0.5, insetRight: 0.5,
         title: (d) => `z ${d.x1} to ${d.x2 > 8 ? "any" : d.x2}\n${d.n.toLocaleString("en-US")} of ${total.toLocaleString("en-US")} elements`, tip: true }),
@@ -70,12 +77,14 @@ export function growth(row, figure, width) {
   }));
 }
 
+/** What the darkest colour of a map stands for: its largest finite figure, or what is nothing to look at. */
+export const mapTop = (map, figure) => Math.max(figure === "rms_z" ? 1 : 4, ...map[figure].map(number).filter(Number.isFinite));
+
 /** z over two axes of a tensor. Tokens lie along x, since there are most of them. */
 export function heatMap(map, figure, width) {
   const along = map.rows === "token" || map.rows === "sequence";
   const values = map[figure].map(number);
-  const finite = values.filter(Number.isFinite);
-  const top = Math.max(figure === "rms_z" ? 1 : 4, ...finite);
+  const top = mapTop(map, figure);
   const edge = (i, cells, extent) => (i * extent) / cells;
   const cells = values.map((z, i) => {
     const [row, column] = [Math.floor(i / map.width), i % map.width];
@@ -121,8 +130,9 @@ export function difficulty(cases, figure, label, width, onpick) {
 
 /** Bars of one figure by name, for studies. */
 export function bars(rows, label, width) {
+  const letters = Math.max(...rows.map((r) => r.name.length));
   return Plot.plot(base(width, {
-    height: rows.length * 24 + 44, marginLeft: 150, marginRight: 44,
+    height: rows.length * 24 + 44, marginLeft: Math.min(12 + 6.2 * letters, width / 2), marginRight: 44,
     x: { label, domain: [0, Math.max(1, ...rows.map((r) => r.value))], grid: true },
     y: { label: null, domain: rows.map((r) => r.name) },
     marks: [

@@ -54,6 +54,13 @@ export const binsPerZ = raw.bins_per_z;
 
 const unique = (list) => [...new Set(list)];
 export const kernels = unique(cases.map((c) => c.kernel));
+
+/** A kernel as it is called in tables: a library by the name of its file, where that tells it from others. */
+const shortNames = kernels.map((k) => (/^[^ ]*\/[^/ ]+$/.test(k) ? k.slice(k.lastIndexOf("/") + 1) : k.length > 40 ? `${k.slice(0, 38)} …` : k));
+export const kernelName = (kernel) => {
+  const short = shortNames[kernels.indexOf(kernel)] ?? kernel;
+  return shortNames.filter((name) => name === short).length > 1 ? kernel : short;
+};
 export const dtypes = unique(cases.map((c) => c.dtype));
 export const states = unique(cases.map((c) => c.state));
 export const tensors = unique(accuracy.map((row) => row.tensor));

@@ -33,6 +33,12 @@ export const count = (n) => n.toLocaleString("en-US");
 /** What tells one state from another without colour is its word. */
 export const badge = (state, title) => h("span", { class: `state ${state.toLowerCase()}`, title }, state);
 
+/** Shown short, whole when pointed at. */
+export const named = (short, whole) => h("span", short === whole ? {} : { title: whole }, short);
+
+/** 1 false alarm, 2 false alarms. */
+export const several = (n, what) => `${count(n)} ${what}${n === 1 ? "" : "s"}`;
+
 export function copyButton(text) {
   const button = h("button", { class: "copy", type: "button", title: "Copy the command" }, "copy");
   button.addEventListener("click", async () => {

@@ -15,15 +15,16 @@ const parts = [
   { id: "errors", title: "Errors", draw: sections.errors },
   { id: "difficulty", title: "Difficulty", draw: sections.hardness },
   { id: "features", title: "Features", draw: sections.features, fixed: true },
+  { id: "times", title: "Times", draw: studies.times, fixed: true },
   { id: "power", title: "Power", draw: studies.power, fixed: true },
   { id: "calibration", title: "Calibration", draw: studies.calibration, fixed: true },
   { id: "cases", title: "Cases", draw: sections.allCases },
   { id: "environment", title: "Environment", draw: sections.environment, fixed: true },
 ];
 
-function select(key, label, values) {
+function select(key, label, values, name = (value) => value) {
   const control = h("select", { id: `choose-${key}`, onchange: (e) => choose({ [key]: e.target.value }) },
-    h("option", { value: "" }, `all ${label}s`), values.map((v) => h("option", { value: v }, v)));
+    h("option", { value: "" }, `all ${label}s`), values.map((v) => h("option", { value: v }, name(v))));
   control.refresh = () => (control.value = chosen[key]);
   return h("label", { class: "choice" }, h("span", { class: "hidden" }, label), control);
 }
@@ -54,7 +55,7 @@ function bar() {
   search.refresh = () => { if (document.activeElement !== search) search.value = chosen.q; };
   const states = [...(data.cases.some((c) => c.bad) ? ["not passed"] : []), ...data.states];
   const filters = h("form", { class: "filters", role: "search", onsubmit: (e) => e.preventDefault() },
-    select("kernel", "kernel", data.kernels), select("dtype", "dtype", data.dtypes), select("tensor", "tensor", data.tensors), select("state", "state", states), search,
+    select("kernel", "kernel", data.kernels, data.kernelName), select("dtype", "dtype", data.dtypes), select("tensor", "tensor", data.tensors), select("state", "state", states), search,
     h("button", { type: "button", class: "reset", onclick: () => { search.value = ""; choose({ kernel: "", dtype: "", tensor: "", state: "", q: "" }); } }, "reset"));
   const nav = h("nav", { "aria-label": "Sections" }, parts.filter((p) => p.element).map((p) =>
     h("a", { href: `#${p.id}`, onclick: (e) => { e.preventDefault(); choose({}, p.id); p.element.scrollIntoView(); } }, p.title)));
@@ -78,7 +79,7 @@ function show() {
 const main = document.getElementById("main");
 main.replaceChildren();
 for (const part of parts) if (draw(part)) main.append(part.element);
-document.title = `gdr2 ${data.exitCode === 0 ? "passed" : "not passed"}: ${data.kernels.join(", ")}`;
+document.title = `gdr2 ${data.exitCode === 0 ? "passed" : "not passed"}: ${data.kernels.map(data.kernelName).join(", ")}`;
 const refresh = bar();
 refresh();
 let drawnCase = section.startsWith("case-") ? section : "";

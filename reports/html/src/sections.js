@@ -4,7 +4,7 @@
 import { caseBody, maps } from "./case.js";
 import { difficulty, growth, histogram } from "./charts.js";
 import * as data from "./data.js";
-import { badge, command, count, fixed, h, lazy, short, sortedTable } from "./dom.js";
+import { badge, command, count, fixed, h, lazy, named, several, short, sortedTable } from "./dom.js";
 import { choose, chosen, matchesCase, matchesGroup } from "./state.js";
 
 const share = (n, of) => (of ? `${((100 * n) / of).toFixed(n === of ? 0 : 1)} %` : "");
@@ -25,10 +25,10 @@ export function overview() {
     h("h1", {}, "Numerical verification"),
     h("p", { class: "lead" },
       h("span", { class: `verdict ${data.exitCode === 0 ? "passed" : "failed"}` }, data.exitCode === 0 ? "passed" : data.exitCode === 3 ? "nothing ran" : "not passed"),
-      ` ${data.kernels.join(", ") || "no kernel"} · ${env.device ?? env.cpu ?? "unknown device"} · ${run.started.replace("T", " ").replace("Z", " UTC")}`),
+      ` ${data.kernels.map(data.kernelName).join(", ") || "no kernel"} · ${env.device ?? env.cpu ?? "unknown device"} · ${run.started.replace("T", " ").replace("Z", " UTC")}`),
     run.complete ? null : h("p", { class: "notice" }, `Interrupted: ${count(cases.length)} of ${count(run.planned)} cases done.`),
     h("div", { class: "tiles" },
-      tile("cases", count(cases.length), `${data.kernels.length} kernels, ${data.dtypes.length} dtypes`),
+      tile("cases", count(cases.length), `${several(data.kernels.length, "kernel")}, ${several(data.dtypes.length, "dtype")}`),
       tile("passed", count(by("PASSED")), share(by("PASSED"), cases.length), "good"),
       tile("not passed", count(bad), bad ? share(bad, cases.length) : "none", bad ? "bad" : ""),
       tile("skipped", count(by("SKIPPED")), waived ? `${waived} waived` : "with a reason each"),
@@ -47,7 +47,7 @@ export function failures() {
     list.length ? null : h("p", { class: "quiet" }, "None among what is chosen above."),
     shown.map((c, i) =>
       h("details", { class: "card", id: `failure-${c.index}`, open: i === 0 },
-        h("summary", {}, badge(c.state), c.waiver ? " waived" : "", h("span", { class: "name" }, ` ${c.kernel} · `, h("code", {}, c.line)),
+        h("summary", {}, badge(c.state), c.waiver ? " waived" : "", h("span", { class: "name", title: c.kernel }, ` ${data.kernelName(c.kernel)} · `, h("code", {}, c.line)),
           h("span", { class: "quiet" }, c.reason)),
         caseBody(c))),
     list.length > shown.length ? h("p", { class: "quiet" }, `${count(list.length - shown.length)} more in the table of cases below.`) : null,
@@ -71,12 +71,12 @@ export function accuracy() {
       sort: chosen.sort ? { column: chosen.sort.replace(/^-/, ""), down: chosen.sort.startsWith("-") } : undefined,
       onsort: ({ column, down }) => choose({ sort: (down ? "-" : "") + column }, "accuracy"),
       columns: [
-        { name: "kernel", value: (r) => r.kernel },
+        { name: "kernel", value: (r) => r.kernel, cell: (r) => named(data.kernelName(r.kernel), r.kernel) },
         { name: "dtype", value: (r) => r.dtype },
         { name: "tensor", value: (r) => r.tensor, cell: (r) => h("button", { type: "button", class: "link", onclick: () => choose({ kernel: r.kernel, dtype: r.dtype, tensor: r.tensor }, "errors") }, r.tensor) },
         { name: "cases", number: true, value: (r) => r.cases },
         { name: "bad", number: true, value: (r) => r.bad, cell: (r) => h("span", { class: r.bad ? "bad-text" : "" }, String(r.bad)) },
-        { name: "max z", number: true, value: z, cell: (r) => h("span", { class: "meter-cell" }, h("span", { class: "meter" }, h("span", { style: `width:${Math.min(100, z(r) * 6.25)}%` })), fixed(z(r))) },
+        { name: "max z", number: true, value: z, cell: (r) => h("span", { class: "meter-cell" }, h("span", { class: "meter" }, h("span", { style: `width:${Math.min(100, z(r) * 6.25)}%` })), h("span", { class: "beside" }, fixed(z(r)))) },
         { name: "rms z", number: true, title: "over all elements of all cases", value: (r) => r.rms_z, text: (r) => fixed(r.rms_z) },
         { name: "rel norm", number: true, value: (r) => r.rel_norm, text: (r) => short(r.rel_norm) },
         { name: "max ulp", number: true, value: (r) => r.max_ulp, text: (r) => short(r.max_ulp) },
@@ -97,13 +97,13 @@ export function legs() {
     sortedTable({
       caption: `${rows.length} kernels, dtypes and legs`, rows, page: 40, sort: { column: "part", down: true },
       columns: [
-        { name: "kernel", value: (r) => r.kernel },
+        { name: "kernel", value: (r) => r.kernel, cell: (r) => named(data.kernelName(r.kernel), r.kernel) },
         { name: "dtype", value: (r) => r.dtype },
         { name: "leg", value: (r) => r.leg },
         { name: "largest", number: true, value: (r) => r.value, text: (r) => short(r.value) },
         { name: "allowed", number: true, value: (r) => r.allowed, text: (r) => short(r.allowed) },
-        { name: "part", number: true, value: part, cell: (r) => h("span", { class: "meter-cell" }, h("span", { class: "meter" }, h("span", { style: `width:${Math.min(100, 100 * part(r))}%` })), `${(100 * part(r)).toFixed(0)} %`) },
-        { name: "of", value: (r) => r.what, cell: (r) => h("a", { href: `#case-${r.worst_case}` }, r.what) },
+        { name: "part", number: true, value: part, cell: (r) => h("span", { class: "meter-cell" }, h("span", { class: "meter" }, h("span", { style: `width:${Math.min(100, 100 * part(r))}%` })), h("span", { class: "beside" }, part(r) < 10 ? `${(100 * part(r)).toFixed(0)} %` : `${short(part(r))} times`)) },
+        { name: "of", class: "wide", value: (r) => r.what, cell: (r) => h("a", { href: `#case-${r.worst_case}` }, r.what) },
       ],
     }),
   ];
@@ -127,23 +127,32 @@ export function errors() {
     const tensor = (data.details.get(row.worst_case)?.tensors ?? []).find((t) => t.name === row.tensor && t.maps);
     return tensor && { row, tensor, c: data.caseByIndex.get(row.worst_case) };
   }).filter(Boolean);
+  // Results and gradients are what a kernel is for; what it exports on the way would be a wall of charts.
+  const isResult = (tensor) => /^(o|ht|d(q|k|v|g|b|w|h0))$/.test(tensor) || tensor === chosen.tensor;
+  const split = (list, name, draw) => {
+    const [results, others] = [list.filter((x) => isResult(name(x))), list.filter((x) => !isResult(name(x)))];
+    return [draw(results), others.length && results.length
+      ? h("details", { class: "more-charts" }, h("summary", {}, `${others.length} more: of exported stages and of chunks judged by themselves`), draw(others))
+      : draw(others)];
+  };
+  const grid = (list) => h("div", { class: "grid" }, list);
   const legend = (text) => h("p", { class: "quiet legend" }, text);
   return [
     h("h2", {}, "Where the error sits"),
-    h("p", { class: "lead" }, h("strong", {}, `${group.kernel}, ${group.dtype}`), h("span", { class: "quiet" }, " Choose another kernel, dtype or tensor above.")),
+    h("p", { class: "lead" }, h("strong", {}, `${data.kernelName(group.kernel)}, ${group.dtype}`), h("span", { class: "quiet" }, " Choose another kernel, dtype or tensor above.")),
     h("h3", {}, "How large"),
     legend(["Share of elements by z, all cases. ", h("span", { class: "swatch line" }), " what the contract explains ", h("span", { class: "swatch dashed" }), " the same with rounding to nearest throughout"]),
-    h("div", { class: "grid" }, rows.filter((r) => r.histogram.length).map((r) =>
-      h("figure", {}, h("figcaption", {}, r.tensor), lazy({ class: "chart" }, (width) => histogram(r.histogram, width))))),
+    split(rows.filter((r) => r.histogram.length), (r) => r.tensor, (list) => grid(list.map((r) =>
+      h("figure", {}, h("figcaption", {}, r.tensor), lazy({ class: "chart" }, (width) => histogram(r.histogram, width)))))),
     h("h3", {}, "How it grows along the tokens"),
     legend(["Relative error by token of its sequence. ", h("span", { class: "swatch accent" }), " largest of all cases ", h("span", { class: "swatch grey" }), " median"]),
-    h("div", { class: "grid" }, data.growth.filter(inGroup).map((r) =>
-      h("figure", {}, h("figcaption", {}, r.tensor), lazy({ class: "chart short" }, (width) => growth(r, "rel", width))))),
+    split(data.growth.filter(inGroup), (r) => r.tensor, (list) => grid(list.map((r) =>
+      h("figure", {}, h("figcaption", {}, r.tensor), lazy({ class: "chart short" }, (width) => growth(r, "rel", width)))))),
     worst.length ? h("h3", {}, "In which tokens, heads, rows and channels") : null,
     worst.length ? h("p", { class: "quiet legend" }, "The case with the largest z of each tensor. Colour: ",
       ["rms_z", "max_z"].map((name) => h("button", { type: "button", class: "toggle", "aria-pressed": String(figure === name), onclick: () => choose({ figure: name }, "errors") }, name === "rms_z" ? "rms z" : "max z"))) : null,
-    worst.map(({ tensor, c }) => h("div", { class: "worst-case" },
-      h("p", { class: "quiet" }, h("a", { href: `#case-${c.index}` }, c.line || "(default case)")), maps(tensor, figure))),
+    split(worst, ({ tensor }) => tensor.name, (list) => list.map(({ tensor, c }) => h("div", { class: "worst-case" },
+      h("p", { class: "quiet" }, h("a", { href: `#case-${c.index}` }, c.line || "(default case)")), maps(tensor, figure)))),
   ];
 }
 
@@ -179,7 +188,7 @@ export function features() {
     h("h2", {}, "Kernels and features"),
     h("p", { class: "quiet" }, "What each kernel was asked for. A feature that was never tried is not verified. Cases from files are not counted."),
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Kernels and features" }, h("table", { class: "matrix" },
-      h("thead", {}, h("tr", {}, h("th", { scope: "col", colspan: 2 }, "feature"), kernels.map((k) => h("th", { scope: "col" }, k)))),
+      h("thead", {}, h("tr", {}, h("th", { scope: "col", colspan: 2 }, "feature"), kernels.map((k) => h("th", { scope: "col" }, named(data.kernelName(k), k))))),
       h("tbody", {}, data.features.map((f) => {
         const first = f.group !== group;
         group = f.group;
@@ -212,7 +221,7 @@ export function allCases() {
         { name: "max z", number: true, value: (c) => c.max_z, text: (c) => (c.worst ? (c.worst.not_finite ? "not finite" : fixed(c.max_z)) : "") },
         { name: "case", class: "line", value: (c) => c.line, cell: (c) => h("button", { type: "button", class: "link line", "aria-expanded": "false", onclick: (e) => toggle(c, e.currentTarget) }, c.line || "(default case)") },
         { name: "worst", value: (c) => c.worst?.name ?? "" },
-        { name: "kernel", value: (c) => c.kernel },
+        { name: "kernel", value: (c) => c.kernel, cell: (c) => named(data.kernelName(c.kernel), c.kernel) },
         { name: "dtype", value: (c) => c.dtype },
         { name: "rel norm", number: true, value: (c) => c.worst?.rel_norm, text: (c) => (c.worst ? short(c.worst.rel_norm) : "") },
         { name: "time", number: true, value: (c) => c.seconds, text: (c) => `${fixed(c.seconds)} s` },
