@@ -26,7 +26,7 @@ Command add_gradcheck(CLI::App& app, const Argv& argv);
 Command add_judge(CLI::App& app, const Argv& argv);
 Command add_calibrate(CLI::App& app, const Argv& argv);
 Command add_power(CLI::App& app, const Argv& argv);
-Command add_search(CLI::App& app);
+Command add_search(CLI::App& app, const Argv& argv);
 Command add_repro(CLI::App& app, const Argv& argv);
 Command add_report(CLI::App& app);
 Command add_merge(CLI::App& app);

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/commands.hpp"
+#include "cli/law_power.hpp"
 #include "cli/plan.hpp"
 #include "cli/repeatable.hpp"
 #include "cli/run.hpp"
@@ -16,6 +17,7 @@ namespace {
 struct LawsOptions {
   Selection selection;
   std::vector<std::string> laws;
+  int faults = 0;
   RunOptions run;
 };
 
@@ -34,12 +36,21 @@ Job make_law_job(const KernelOnCase& pair, const Law& law) {
   return job;
 }
 
+int study(const std::vector<Law>& laws, const std::vector<KernelCase>& cases,
+          const LawsOptions& options, const Argv& argv) {
+  std::vector<Case> plain;
+  for (const auto& c : cases) plain.push_back(c.c);
+  return law_power(laws, plain, {options.faults, options.run.threads, options.run.files.json}, argv);
+}
+
 int laws(const LawsOptions& options, const Argv& argv) {
   auto selection = options.selection;
-  if (selection.lines.empty() && selection.sets.empty()) selection.sets = {"laws"};
+  if (selection.lines.empty() && selection.sets.empty())
+    selection.sets = {options.faults > 0 ? "laws_small" : "laws"};
   const auto cases = select_cases(selection);
-  std::vector<Job> jobs;
   const auto chosen = chosen_laws(options.laws);
+  if (options.faults > 0) return study(chosen, cases, options, argv);
+  std::vector<Job> jobs;
   for (const auto& pair : pair_up(cases, selection.kernels))
     for (const auto& law : chosen) jobs.push_back(make_law_job(pair, law));
   return run_jobs(jobs, seeds_of(cases), options.run, argv);
@@ -58,6 +69,10 @@ Command add_laws(CLI::App& app, const Argv& argv) {
                  "Kernel to check, by name or as PATH.so", "NAME");
   add_repeatable(*command, "--law", options->laws,
                  "Only this law (`gdr2 list laws` names them)", "NAME");
+  command->add_option("--faults", options->faults,
+                      "Instead: which of so many planted faults, drawn over all kinds alike, break each law")
+      ->check(CLI::Range(1, 100000))
+      ->type_name("N");
   options->run.add_to(*command);
   return {command, [options, argv] { return laws(*options, argv); }};
 }

@@ -67,7 +67,7 @@ int main(int argc, char** argv) {
       gdr2::add_compare(app),           //
       gdr2::add_history(app),           //
       gdr2::add_merge(app),             //
-      gdr2::add_search(app),            //
+      gdr2::add_search(app, words),     //
       gdr2::add_bench(app, words),      //
       gdr2::add_export(app),            //
       gdr2::add_help(app),              //

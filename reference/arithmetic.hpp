@@ -5,6 +5,8 @@
 //   round(format, M)         a site of the contract: M rounded to a format in place
 //   product(format, A, B)    A B with operands rounded to `format`, summed at accumulator width: in
 //                            Real, and after every 16 terms rounded to a narrower accumulator
+//   add_product(format, C, A, B)  C + A B: a matrix instruction adds to what its accumulator holds, so C
+//                            is one more term of the sums
 // Exact<Real> rounds nothing beyond Real itself. Emulated<Real> follows a precision contract, to
 // nearest (the CPU chunk kernel) or stochastically with the terms of every sum in random order (one
 // member of the ensemble behind the GLOBAL leg, docs/NUMERICS.md). Emulated is deterministic in its
@@ -15,6 +17,7 @@
 #include <cstdint>
 #include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "reference/contract.hpp"
@@ -34,6 +37,10 @@ class Exact {
   Matrix<Real> store(Matrix<Wide> x) const { return x; }
   void round(Format, Matrix<Real>&) const {}
   Matrix<Real> product(Format, const Matrix<Real>& A, const Matrix<Real>& B) const { return A * B; }
+  Matrix<Real> add_product(Format, const Matrix<Real>& C, const Matrix<Real>& A,
+                           const Matrix<Real>& B) const {
+    return C + A * B;
+  }
 
  private:
   Contract contract_{Format::kNone, Format::kNone, Format::kNone, Format::kNone,
@@ -96,6 +103,34 @@ class Emulated {
       round(format, b);
       return sum(a, b);
     }
+    const auto [a, b] = in_random_order(format, A, B);
+    return sum(a, b);
+  }
+
+  Matrix<Real> add_product(Format format, const Matrix<Real>& C, const Matrix<Real>& A,
+                           const Matrix<Real>& B) const {
+    if (mode_ == RoundingMode::kNearest) return stored_sum(C, product(format, A, B));
+    const auto [a, b] = in_random_order(format, A, B);
+    const auto n = a.cols(), before = Eigen::Index(bits(double(n)) % std::uint32_t(n + 1));
+    auto y = stored_sum(C, sum(a.leftCols(before), b.topRows(before)));
+    for (auto k = before; k < n; ++k) {
+      for (Eigen::Index i = 0; i < y.rows(); ++i)
+        for (Eigen::Index j = 0; j < y.cols(); ++j) y(i, j) = std::fma(a(i, k), b(k, j), y(i, j));
+      if ((k - before) % kTerms == kTerms - 1 || k + 1 == n) round(contract_.accumulator, y);
+    }
+    return y;
+  }
+
+ private:
+  static constexpr Eigen::Index kTerms = 16;  // of one matrix instruction
+
+  Matrix<Real> stored_sum(const Matrix<Real>& x, const Matrix<Real>& y) const {
+    return store(Matrix<Wide>(x.template cast<Wide>() + y.template cast<Wide>()));
+  }
+
+  /// The operands of a product, rounded, their terms in this member's order.
+  std::pair<Matrix<Real>, Matrix<Real>> in_random_order(Format format, const Matrix<Real>& A,
+                                                        const Matrix<Real>& B) const {
     const auto order = random_order(A.cols());
     Matrix<Real> a(A.rows(), A.cols()), b(B.rows(), B.cols());
     for (Eigen::Index i = 0; i < A.rows(); ++i)
@@ -103,11 +138,8 @@ class Emulated {
     for (Eigen::Index j = 0; j < B.rows(); ++j) b.row(j) = B.row(order[j]);
     round(format, a);
     round(format, b);
-    return sum(a, b);
+    return {std::move(a), std::move(b)};
   }
-
- private:
-  static constexpr Eigen::Index kTerms = 16;  // of one matrix instruction
 
   Matrix<Real> sum(const Matrix<Real>& a, const Matrix<Real>& b) const {
     const auto digits = contract_.accumulator == Format::kNone

@@ -85,6 +85,10 @@ class ChunkForm : Elementwise<Arithmetic> {
   Matrix<Real> product(const Matrix<Real>& a, const Matrix<Real>& b) const {
     return ar_.product(c_.operand, a, b);
   }
+  Matrix<Real> add_product(const Matrix<Real>& c, const Matrix<Real>& a,
+                           const Matrix<Real>& b) const {
+    return ar_.add_product(c_.operand, c, a, b);
+  }
 
   void at(Site site, Stages<Real>& s) const {
     if constexpr (requires { ar_.at(site, s); }) ar_.at(site, s);
@@ -229,7 +233,7 @@ class ChunkForm : Elementwise<Arithmetic> {
   /// S_C = Diag(gamma_C) S + Kt^T R
   Matrix<Real> leave(const Stages<Real>& s) const {
     auto S = formed(Site::kLeave, s,
-                    plus(row_scaled(s.gamma_C, s.S), product(s.Kt.transpose(), s.R)));
+                    add_product(row_scaled(s.gamma_C, s.S), s.Kt.transpose(), s.R));
     ar_.round(c_.state, S);
     return S;
   }
@@ -260,8 +264,8 @@ class ChunkForm : Elementwise<Arithmetic> {
     const auto dEbar = formed(Site::kdEbar, s, -product(P, s.S.transpose()));
     const auto dKt = formed(Site::kdKt, s, product(s.R, dS.transpose()));
     d.S0 = formed(Site::kdS0, s,
-                  plus(row_scaled(s.gamma_C, dS), plus(by_scale(product(s.Qg.transpose(), dO)),
-                                                       -product(s.Ebar.transpose(), P))));
+                  add_product(plus(row_scaled(s.gamma_C, dS), by_scale(product(s.Qg.transpose(), dO))),
+                              -s.Ebar.transpose(), P));
     ar_.round(c_.state, d.S0);
     // Z = w * v
     d.v.middleRows(t, n) = formed(Site::kdv, s, times(s.w, P)).topRows(n);

@@ -158,6 +158,7 @@ std::string details(const CaseRecord& record, bool verbose, Color color) {
   if (is_bad(record)) text += fmt::format("    {}\n", record.repro);
   if (!record.waiver.empty()) text += fmt::format("    waived: {}\n", record.waiver);
   if (!record.note.empty()) text += fmt::format("    {}\n", record.note);
+  for (const auto& note : verdict.notes) text += fmt::format("    {}\n", note);
   if (!record.contract.empty() && (is_bad(record) || verbose))
     text += fmt::format("    contract {}\n", record.contract);
   if (verdict.diagnosis) text += diagnosis_text(*verdict.diagnosis);

@@ -59,6 +59,13 @@ Json tensor_row(const TensorVerdict& tensor, Words& words) {
           s.nan + s.inf + s.missing};
 }
 
+/// The note of the case, and how its judging went where it was not as usual.
+std::string all_notes(const CaseRecord& record) {
+  auto text = record.note;
+  for (const auto& note : record.verdict.notes) text += (text.empty() ? "" : ". ") + note;
+  return text;
+}
+
 /// The members of a row are named in reports/html/src/data.js.
 Json case_row(const CaseRecord& record, Words& words) {
   const auto& verdict = record.verdict;
@@ -74,7 +81,7 @@ Json case_row(const CaseRecord& record, Words& words) {
           figure(verdict.difficulty.decay_span),
           figure(verdict.difficulty.condition),
           words(record.contract),
-          words(record.note),
+          words(all_notes(record)),
           words(record.waiver),
           passed ? "" : verdict.leg,
           passed ? "" : verdict.reason,

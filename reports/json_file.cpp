@@ -35,6 +35,12 @@ std::string dump_json(const Json& json, int indent) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
+void must_be_writable(const std::filesystem::path& path) {
+  if (std::filesystem::is_directory(path)) fail("{}: is a directory", path.string());
+  if (!std::ofstream(path, std::ios::app))
+    fail("{}: cannot write: {}", path.string(), std::strerror(errno));
+}
+
 void write_whole(const std::filesystem::path& path, const std::string& text) {
   auto temporary = path;
   temporary += ".tmp";

@@ -16,6 +16,9 @@ nlohmann::ordered_json read_json(const std::filesystem::path& path);
 /// Bytes that are not UTF-8 (a path may hold any) are replaced, not thrown over. `indent` -1: one line.
 std::string dump_json(const nlohmann::ordered_json& json, int indent);
 
+/// A path that no file can be written to, said before anything runs for it; what is there stays.
+void must_be_writable(const std::filesystem::path& path);
+
 /// Writes beside `path` and renames into place.
 void write_whole(const std::filesystem::path& path, const std::string& text);
 

@@ -113,6 +113,7 @@ Json to_json(const Verdict& verdict) {
             {"figures", std::move(figures)},
             {"tensors", std::move(tensors)}};
   if (verdict.diagnosis) json["diagnosis"] = to_json(*verdict.diagnosis);
+  if (!verdict.notes.empty()) json["notes"] = verdict.notes;
   return json;
 }
 
@@ -231,6 +232,8 @@ Verdict verdict_from(const JsonField& field) {
       verdict.figures.push_back({figure["leg"].text(), figure["what"].text(),
                                  figure["value"].number(), figure["allowed"].number()});
   if (field.has("diagnosis")) verdict.diagnosis = diagnosis_from(field["diagnosis"]);
+  if (field.has("notes"))
+    for (const auto& note : field["notes"].elements()) verdict.notes.push_back(note.text());
   return verdict;
 }
 

@@ -32,38 +32,29 @@ __device__ __forceinline__ void copy_rows_async(T* tile, int ld, const T* source
   }
 }
 
-// copy_unaligned_rows in pieces of `Bytes`.
-template <int Bytes, int Columns, int Threads, class T, class Place>
-__device__ __forceinline__ void copy_pieces_async(T* tile, const T* source, int64_t stride,
-                                                  int rows, int columns, int thread,
-                                                  const Place& place) {
-  constexpr int kUnit = Bytes / sizeof(T), kUnits = Columns / kUnit;
-#pragma unroll 4
-  for (int i = thread; i < kChunk * kUnits; i += Threads) {
-    const int r = i / kUnits, c = i % kUnits * kUnit;
-    const bool valid = r < rows && c < columns;
-    copy_async_small<Bytes>(tile + place(r, c), valid ? source + r * stride + c : source, valid);
-  }
-}
-
 // 64 rows of `Columns` elements of a tensor whose rows do not allow 16-byte accesses, in the widest
-// pieces that they do: element (r, c) of `source`, rows x.token apart, goes to tile[place(r, c)], or
-// zero when it is not in the first `rows` rows and `columns` columns. Pieces of 8 bytes of a row
-// stay together.
-template <int Columns, int Threads, class T, class Place>
-__device__ __forceinline__ void copy_unaligned_rows(T* tile, const T* source, const TokenTensor& x,
-                                                    int rows, int columns, int thread,
-                                                    const Place& place) {
-  if (x.aligned == 8)
-    return copy_pieces_async<8, Columns, Threads>(tile, source, x.token, rows, columns, thread,
-                                                  place);
-  if (x.aligned == 4)
-    return copy_pieces_async<4, Columns, Threads>(tile, source, x.token, rows, columns, thread,
-                                                  place);
+// pieces that they do (TokenTensor::aligned): element (r, c) of `source`, rows `stride` apart, goes
+// to tile[Place{}(r, c)], or zero when it is not in the first `rows` rows and `columns` columns.
+// Pieces of 8 bytes of a row stay together. A call, since what it is part of has no register to
+// spare.
+template <int Columns, int Threads, class Place, class T>
+GDR2_NOINLINE __device__ void copy_unaligned_rows(T* tile, const T* source, int64_t stride,
+                                                  int aligned, int rows, int columns, int thread) {
+  const int unit = aligned / static_cast<int>(sizeof(T));  // 0: single elements
+  const int step = unit > 0 ? unit : 1;
 #pragma unroll 1
-  for (int i = thread; i < kChunk * Columns; i += Threads) {
+  for (int i = thread * step; i < kChunk * Columns; i += Threads * step) {
     const int r = i / Columns, c = i % Columns;
-    tile[place(r, c)] = r < rows && c < columns ? source[r * x.token + c] : T{};
+    const bool valid = r < rows && c < columns;
+    T* target = tile + Place{}(r, c);
+    const T* from = valid ? source + r * stride + c : source;
+    if (aligned == 8) {
+      copy_async_small<8>(target, from, valid);
+    } else if (aligned == 4) {
+      copy_async_small<4>(target, from, valid);
+    } else {
+      *target = valid ? *from : T{};
+    }
   }
 }
 

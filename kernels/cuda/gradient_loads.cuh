@@ -28,8 +28,8 @@ __device__ __forceinline__ void copy_token_tile(T* tile, const TokenTensor& x, c
     }
     return;
   }
-  copy_unaligned_rows<kChunk, kThreads>(tile, row + first, x, rows, channels - first, thread,
-                                        [](int r, int c) { return chunk_tile_at<T>(r, c); });
+  copy_unaligned_rows<kChunk, kThreads, PlaceInTile<T>>(tile, row + first, x.token, x.aligned, rows,
+                                                        channels - first, thread);
 }
 
 // Value head and value block of a product step.

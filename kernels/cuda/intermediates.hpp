@@ -44,6 +44,13 @@ __host__ __device__ __forceinline__ constexpr int chunk_tile_at(int row, int col
   return row * kChunk + ((column / kUnit) ^ permutation) * kUnit + column % kUnit;
 }
 
+template <class T>
+struct PlaceInTile {
+  __host__ __device__ __forceinline__ int operator()(int r, int c) const {
+    return chunk_tile_at<T>(r, c);
+  }
+};
+
 // Which tile of a record is which.
 struct RecordTiles {
   int kb;  // KP / 64
@@ -67,7 +74,8 @@ struct Intermediates {
   float* chunk_decay;  // [chunks, H, KP]
   Operand* h;          // [chunks, HV, VB, KB, 64, 64], null: not kept
   Operand* r;          // [chunks, HV, VB, 64, 64], null: not kept
-  Operand* aqk_rest;   // [chunks, H, 64, 64], what rounding took from aqk, times kRestScale; null: not kept
+  // What rounding took from aqk, times kRestScale.
+  Operand* aqk_rest;  // [chunks, H, 64, 64], null: not kept
   int32_t H, HV, kb, vb;
 
   __host__ __device__ RecordTiles tiles() const { return {kb}; }

@@ -40,6 +40,10 @@ struct Slab {
   float g[kTileElements];
 };
 
+struct PlaceInRows {
+  __device__ __forceinline__ int operator()(int r, int c) const { return r * kSlab + c; }
+};
+
 // This thread's share of 64 x 64 elements of x, as rows. whole: none is past the tail or past K.
 template <class T>
 __device__ __forceinline__ void fetch_rows(T* rows, const TokenTensor& x, const Chunk& chunk,
@@ -59,8 +63,8 @@ __device__ __forceinline__ void fetch_rows(T* rows, const TokenTensor& x, const 
     }
     return;
   }
-  copy_unaligned_rows<kSlab, kPrepThreads>(rows, row + channel, x, chunk.rows, channels - channel,
-                                           thread, [](int r, int c) { return r * kSlab + c; });
+  copy_unaligned_rows<kSlab, kPrepThreads, PlaceInRows>(rows, row + channel, x.token, x.aligned,
+                                                        chunk.rows, channels - channel, thread);
 }
 
 template <class Operand>

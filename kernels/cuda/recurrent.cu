@@ -116,7 +116,7 @@ struct DecodeShared<KP, Access::kColumnPacks> {
 };
 
 template <class T, int KP, Access A>
-__global__ void __launch_bounds__(kThreads, KP == 256 ? 2 : 6)
+__global__ void __launch_bounds__(kThreads, KP == 256 ? 2 : 4)
     decode(DeviceProblem p, DecodePool pool) {
   constexpr bool kVector = A != Access::kElements;
   auto& shared = shared_as<DecodeShared<KP, A>>();

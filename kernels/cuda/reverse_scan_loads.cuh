@@ -73,6 +73,11 @@ __device__ __forceinline__ Work work_of(const DeviceProblem& p, int value_blocks
   return w;
 }
 
+template <class S>
+struct PlaceInCotangent {
+  __device__ __forceinline__ int operator()(int r, int c) const { return r * S::kRowLd + c; }
+};
+
 // The steps of a sequence's chunks, one after the other, the last chunk first.
 template <class S>
 class Stream {
@@ -169,9 +174,9 @@ class Stream {
                                                     rows, c < p_.V, row);
       return;
     }
-    copy_unaligned_rows<S::kColumns, S::kThreads>(
-        tile, row + work_.first_column, x, rows, p_.V - work_.first_column, thread,
-        [](int r, int c) { return r * S::kRowLd + c; });
+    copy_unaligned_rows<S::kColumns, S::kThreads, PlaceInCotangent<S>>(
+        tile, row + work_.first_column, x.token, x.aligned, rows, p_.V - work_.first_column,
+        thread);
   }
 
   Shared<S>& shared_;

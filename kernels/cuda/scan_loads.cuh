@@ -158,9 +158,8 @@ struct Stream {
     }
     const Operand* row = x.row<const Operand>(
         work.sequence.batch, work.sequence.token + static_cast<int64_t>(index) * kChunk, work.hv);
-    copy_unaligned_rows<S::kColumns, kThreads>(
-        tile, row + work.first_column, x, rows, p.V - work.first_column, thread,
-        [](int r, int c) { return chunk_tile_at<Operand>(r, c); });
+    copy_unaligned_rows<S::kColumns, kThreads, PlaceInTile<Operand>>(
+        tile, row + work.first_column, x.token, x.aligned, rows, p.V - work.first_column, thread);
   }
 
   // Before the first step.

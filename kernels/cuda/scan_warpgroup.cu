@@ -309,8 +309,8 @@ template <class S>
 void launch_warpgroup_shape(const DeviceProblem& p, const Intermediates<typename S::Operand>& m,
                             const ScanStages& stages) {
   static_assert(sizeof(WarpgroupShared<S>) <= 227 * 1024);
-  launch("scan_warpgroup", scan_warpgroup_kernel<S>, dim3(static_cast<unsigned>(ctas<S>(p))), S::kThreads, sizeof(WarpgroupShared<S>),
-         p.stream, p, m, stages);
+  launch("scan_warpgroup", scan_warpgroup_kernel<S>, dim3(static_cast<unsigned>(ctas<S>(p))),
+         S::kThreads, sizeof(WarpgroupShared<S>), p.stream, p, m, stages);
 }
 
 // function(WarpgroupShape<..>{}) with how the scan of this problem is cut: the widest parts that give

@@ -22,8 +22,9 @@ struct WarpgroupShape {
 
   static constexpr int kThreads = 3 * kWarpgroup, kRegisters = 240, kFeederRegisters = 24;
   static constexpr int kSlots = Strips == 2 ? 10 : Strips == 4 ? 8 : 6, kValueBuffers = 2;
-  // The decay comes with the solve step and is used before that chunk's first slots are free.
-  static constexpr int kDecayBuffers = (kSlots + kSteps - 1 - kSolve) / kSteps;
+  // The decay comes with the solve step and is used before that chunk's first slots are free; one
+  // buffer more, so that nothing is written while a warp may still be about to leave its reading.
+  static constexpr int kDecayBuffers = (kSlots + kSteps - 1 - kSolve) / kSteps + 1;
   static_assert(kSteps <= kSlots);
 };
 
@@ -142,6 +143,11 @@ __device__ __forceinline__ int value_at(int token, int column) {
          column % 8;
 }
 
+template <class S>
+struct PlaceOfValue {
+  __device__ __forceinline__ int operator()(int r, int c) const { return value_at<S>(r, c); }
+};
+
 // A warpgroup's copies of v and w, chunk after chunk; each chunk one group.
 template <class S>
 struct ValueStream {
@@ -189,9 +195,8 @@ struct ValueStream {
     }
     const Operand* row = x.row<const Operand>(
         work.sequence.batch, work.sequence.token + static_cast<int64_t>(index) * kChunk, work.hv);
-    copy_unaligned_rows<S::kColumns, kWarpgroup>(
-        tile, row + work.first_column, x, rows, p.V - work.first_column, thread,
-        [](int r, int c) { return value_at<S>(r, c); });
+    copy_unaligned_rows<S::kColumns, kWarpgroup, PlaceOfValue<S>>(
+        tile, row + work.first_column, x.token, x.aligned, rows, p.V - work.first_column, thread);
   }
 };
 

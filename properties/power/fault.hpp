@@ -90,8 +90,14 @@ struct Fault {
 /// Every fault, each name once, grouped by where it acts.
 const std::vector<Fault>& faults();
 
+/// The same, made anew: those that remember earlier calls have forgotten them.
+std::vector<Fault> fresh_faults();
+
 /// Throws Error when there is none of that name.
 const Fault& find_fault(const std::string& name);
+
+/// So many faults that change something, drawn without repetition, of all kinds in turn.
+std::vector<const Fault*> sample_of_kinds(int count, std::uint64_t seed);
 
 /// Parts of faults(), a file each.
 std::vector<Fault> generic_faults();   ///< every matrix of the chunk form x ways to spoil a matrix

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "fixtures/recipes.hpp"
 #include "properties/laws/law_run.hpp"
 #include "reference/error.hpp"
 #include "reference/options.hpp"
@@ -99,12 +98,6 @@ int decade(double x) {
   return std::isfinite(x) && x > 0 ? std::clamp(int(std::floor(std::log10(x))), -1, kMost) : kMost;
 }
 
-std::string counts(const std::map<int, int>& bins, const char* unit) {
-  std::string text;
-  for (const auto& [bin, count] : bins) text += fmt::format("  {}{}: {}", unit, bin, count);
-  return text;
-}
-
 /// The options of a problem that have a few values each, as words.
 std::vector<std::string> words(const Problem& p) {
   const auto key = [](const char* name, auto value) { return fmt::format("{}={}", name, value); };
@@ -148,10 +141,10 @@ Regime regime_of(const Problem& p, const Tensors& inputs) {
 void Coverage::add(const Case& c) {
   const auto& p = c.problem;
   const auto regime = regime_of(p, make_inputs(c));
-  ++horizons_[decade(regime.horizon)];
-  ++conditions_[decade(regime.condition)];
-  ++cancellations_[decade(regime.cancellation)];
-  ++exponents_[regime.exponents / 16 * 16];
+  ++cases_["state horizon, tokens"][decade(regime.horizon)];
+  ++cases_["cond(I + T)"][decade(regime.condition)];
+  ++cases_["cancellation of u"][decade(regime.cancellation)];
+  ++cases_["powers of two"][regime.exponents / 16 * 16];
   for (const auto s : p.sequences()) tails_.insert(s.length() % kChunk);
   groups_.insert(p.group());
   recipes_.insert(c.recipe);
@@ -160,20 +153,13 @@ void Coverage::add(const Case& c) {
     for (std::size_t j = i + 1; j < options.size(); ++j) pairs_.insert({options[i], options[j]});
 }
 
-std::string Coverage::to_string() const {
+std::int64_t Coverage::pairs_known() const {
   std::set<std::string> dtypes;
   for (const auto& [first, second] : pairs_)
     if (first.starts_with("dtype=")) dtypes.insert(first);
   // The pairs without a dtype are counted once, whatever the number of dtypes.
   constexpr std::int64_t kWithDtype = 3 + 2 + 2 + 2 + 3 + 2 + 3 + 2 + 2 + 3 + 2 + 2;
-  const auto pairs = kPairsOfADtype + (std::ssize(dtypes) - 1) * kWithDtype;
-  return fmt::format(
-      "state horizon, tokens {}\ncond(I + T)           {}\ncancellation of u     {}\n"
-      "powers of two         {}\nT mod 64                {} of 64\nHV / H                  {}\n"
-      "recipes                 {} of {}\npairs of options        {} of {}\n",
-      counts(horizons_, "1e"), counts(conditions_, "1e"), counts(cancellations_, "1e"),
-      counts(exponents_, ""), tails_.size(), fmt::join(groups_, " "), recipes_.size(),
-      recipes().size(), pairs_.size(), pairs);
+  return kPairsOfADtype + (std::ssize(dtypes) - 1) * kWithDtype;
 }
 
 }  // namespace gdr2::search

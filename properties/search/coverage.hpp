@@ -25,15 +25,22 @@ Regime regime_of(const Problem& problem, const Tensors& inputs);
 
 class Coverage {
  public:
+  using Bins = std::map<int, std::int64_t>;
+
   void add(const Case& c);
 
-  /// A table, a line a quantity.
-  std::string to_string() const;
+  /// Cases by decade of the horizon, of cond(I + T) and of the cancellation; and by powers of two, 16
+  /// at a time.
+  const std::map<std::string, Bins>& cases() const { return cases_; }
+  const std::set<std::int64_t>& tails() const { return tails_; }    ///< lengths mod 64
+  const std::set<std::int64_t>& groups() const { return groups_; }  ///< HV / H
+  const std::set<std::string>& recipes() const { return recipes_; }
+  std::int64_t pairs() const { return std::ssize(pairs_); }  ///< of values of two options
+  std::int64_t pairs_known() const;                          ///< that the dtypes so far can have
 
  private:
-  std::map<int, int> horizons_, conditions_, cancellations_;  // by decade
-  std::map<int, int> exponents_;                              // by 16 powers of two
-  std::set<std::int64_t> tails_, groups_;                     // T mod 64 of sequences, HV / H
+  std::map<std::string, Bins> cases_;
+  std::set<std::int64_t> tails_, groups_;
   std::set<std::string> recipes_;
   std::set<std::pair<std::string, std::string>> pairs_;  // of "option=value" words
 };

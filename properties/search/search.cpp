@@ -88,4 +88,12 @@ std::string save_finding(const Finding& finding, const std::filesystem::path& fo
   return to_string(saved);
 }
 
+bool replays(const Kernel& kernel, const Finding& finding, const std::string& line) {
+  const auto c = parse_case(line);
+  if (hash_of(make_inputs(c)) != hash_of(make_inputs(finding.minimal))) return false;
+  const auto again = examine(kernel, c, finding.law);
+  return again.state == finding.verdict.state && again.leg == finding.verdict.leg &&
+         again.reason == finding.verdict.reason;
+}
+
 }  // namespace gdr2::search

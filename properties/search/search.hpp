@@ -53,4 +53,7 @@ Finding minimize(const Kernel& kernel, const Case& c, const Verdict& verdict,
 std::string save_finding(const Finding& finding, const std::filesystem::path& folder,
                          const std::string& name, std::map<std::string, std::string> info);
 
+/// Whether the saved case has the bits of the minimal one and the kernel fails on it in the same words.
+bool replays(const Kernel& kernel, const Finding& finding, const std::string& line);
+
 }  // namespace gdr2::search

@@ -171,6 +171,10 @@ TEST(Usage, OfSearch) {
       {{"search", "--fault", "none"}, "none"},
       {{"search", "--fault", "forward.state_dropped", "--kernel", "cpu.chunk"}, "--kernel"},
       {{"search", "--findings", "0"}, "--findings"},
+      {{"search", "--faults", "2", "--kernel", "cpu.chunk"}, "--faults"},
+      {{"search", "--cases", "3", "--time", "3"}, "--cases"},
+      {{"search", "--json", "/none/x.json"}, "/none/x.json: cannot write"},
+      {{"laws", "--faults", "2", "--json", "/none/x.json"}, "/none/x.json: cannot write"},
       {{"search", "T=8"}, "T=8"},
   });
 }

@@ -4,7 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "fixtures/activation_file.hpp"
@@ -44,12 +49,57 @@ TEST_P(Regression, FailsOnItsFaultAndPassesOnTheRightKernel) {
 
 INSTANTIATE_TEST_SUITE_P(Corpus, Regression, testing::ValuesIn(files()), name_of);
 
+struct PublicReport {
+  std::string report, line, fault;
+};
+
+std::vector<PublicReport> public_reports() {
+  std::ifstream file(folder() / "public_reports.json");
+  std::vector<PublicReport> reports;
+  for (const auto& r : nlohmann::json::parse(file)) reports.push_back({r["report"], r["line"], r["fault"]});
+  return reports;
+}
+
+std::string name_of_report(const testing::TestParamInfo<PublicReport>& info) {
+  auto name = info.param.report;
+  std::ranges::replace_if(name, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
+  return name;
+}
+
+class Report : public testing::TestWithParam<PublicReport> {};
+
+TEST_P(Report, FailsOnAFaultOfItsKindAndPassesOnTheRightKernel) {
+  const auto& fault = power::find_fault(GetParam().fault);
+  const auto c = parse_case(GetParam().line);
+  EXPECT_EQ(search::examine(*power::make_mutant(fault), c, "").state, State::kFailed) << fault.name;
+  const auto right = search::examine(power::right_kernel(fault.form), c, "");
+  EXPECT_EQ(right.state, State::kPassed) << right.reason;
+}
+
+INSTANTIATE_TEST_SUITE_P(Public, Report, testing::ValuesIn(public_reports()), name_of_report);
+
+TEST(Regressions, TheSetHoldsEveryPublicReport) {
+  std::vector<std::string> in_set;
+  for (const auto& c : load_set("regressions")) in_set.push_back(to_string(c));
+  for (const auto& r : public_reports())
+    EXPECT_THAT(in_set, testing::Contains(to_string(parse_case(r.line)))) << r.report;
+}
+
 TEST(Regressions, EveryKindOfFaultHasOne) {
   std::set<std::string> covered, kinds;
   for (const auto& fault : power::faults()) kinds.insert(fault.kind);
   for (const auto& file : files())
     covered.insert(power::find_fault(read_activations(file).info.at("fault")).kind);
   EXPECT_EQ(covered, kinds);
+}
+
+TEST(Regressions, TheReadmeNamesEveryFault) {
+  std::ifstream file(folder() / "README.md");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  for (const auto& case_file : files()) {
+    const auto fault = read_activations(case_file).info.at("fault");
+    EXPECT_THAT(text, testing::HasSubstr("`" + fault + "`"));
+  }
 }
 
 TEST(Regressions, TheSetHoldsEveryFile) {

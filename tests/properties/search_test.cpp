@@ -35,7 +35,9 @@ TEST(Generator, EveryInputIsInItsDomain) {
       for (const double x : tensor.to_doubles()) {
         const bool decay = name == Name::g && c.problem.gate == Gate::kLog;
         ASSERT_TRUE(decay ? x <= 0 : std::isfinite(x)) << to_string(c) << " " << to_string(name);
-        if (name == Name::b || name == Name::w) ASSERT_TRUE(x >= 0 && x <= 2);
+        if (name == Name::b || name == Name::w) {
+          ASSERT_TRUE(x >= 0 && x <= 2);
+        }
       }
   }
 }
@@ -115,7 +117,9 @@ TEST(Search, FindsNothingWrongWithRightKernelsAndCoversOptions) {
     for (const auto& finding : outcome.findings)
       ADD_FAILURE() << name << ": " << to_string(finding.origin) << ": " << finding.verdict.reason;
     EXPECT_EQ(outcome.judged, 12);
-    EXPECT_THAT(outcome.coverage.to_string(), testing::HasSubstr("T mod 64"));
+    EXPECT_GT(outcome.coverage.tails().size(), 6u);
+    EXPECT_GT(outcome.coverage.pairs(), 200);
+    EXPECT_LE(outcome.coverage.pairs(), outcome.coverage.pairs_known());
   }
 }
 

@@ -16,6 +16,22 @@ except ImportError:
     sys.exit(77)
 
 
+SECTIONS = {"calibration", "power", "search", "laws"}
+
+
+def edits_of_search(n, report, edit):
+    def search(r):
+        return r["search"]["searches"][n]
+
+    for key in search(report):
+        yield edit(f"a search without {key}", lambda r: search(r).pop(key))
+    yield edit("a search with something unknown", lambda r: search(r).update(surprise=1))
+    yield edit("a coverage in words", lambda r: search(r)["coverage"]["cases"].update(x={"many": 1}))
+    for i, finding in enumerate(search(report)["findings"]):
+        for key in finding:
+            yield edit(f"a finding without {key}", lambda r: search(r)["findings"][i].pop(key))
+
+
 def edits(report):
     """Broken copies of a report, each with what is wrong in it."""
 
@@ -29,10 +45,15 @@ def edits(report):
         return
     yield edit("another schema number", lambda r: r.update(schema=3))
     yield edit("an unknown member", lambda r: r.update(surprise=1))
-    for key in set(report) - {"calibration", "power"}:
+    for key in set(report) - SECTIONS:
         yield edit(f"no {key}", lambda r: r.pop(key))
+    for section in SECTIONS & set(report):
+        for key in report[section]:
+            yield edit(f"a {section} without {key}", lambda r: r[section].pop(key))
+    for search in range(len(report.get("search", {}).get("searches", []))):
+        yield from edits_of_search(search, report, edit)
     if not report["cases"]:
-        return  # a study: its section is held to the schema as it is
+        return
     yield edit("a state that does not exist", lambda r: r["cases"][0]["verdict"].update(state="GOOD"))
     yield edit("a case without its line", lambda r: r["cases"][0].pop("line"))
     yield edit("null for a number", lambda r: tensor(r).update(max_z=None))

@@ -14,8 +14,10 @@
 
 #if defined(GDR2_CUDA_ON_HOST)
 #include "tests/cuda_on_host/cuda_on_host.hpp"
+#define GDR2_NOINLINE [[gnu::noinline]]
 #else
 #include <cuda_runtime.h>
+#define GDR2_NOINLINE __noinline__
 #endif
 
 namespace gdr2::cuda {
