@@ -4,17 +4,21 @@
 
     cuda_mutants.py check                        every edit applies exactly once to the sources
     cuda_mutants.py build BUILD OUT [NAME...]    OUT/<name>.so for each edit (or those named)
+    cuda_mutants.py nvcc OBJECTS OUT [NAME...]   the same with nvcc alone, without a build of the project
     cuda_mutants.py hunt GDR2 OUT [NAME...]      holds each library against properties/power/cuda_cases.txt
                                                  or --set, in a process of its own; OUT/power.json
 
 `build` takes compile commands and objects from BUILD, where gdr2_cuda_on_host_kernel has been built:
 the CUDA sources as plain C++. Only translation units that see the edited file are compiled again. With
 --target gdr2_cuda the objects are those of nvcc, which must have been compiled position-independent.
+`nvcc` compiles the sources of kernels/cuda itself, for the machine code of --arch: first the right ones, into
+OBJECTS, of which it makes OUT/right.so, then what an edit touches.
 """
 import argparse
 import concurrent.futures
 import json
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
@@ -95,9 +99,12 @@ class Build:
                 failed = self.compile(unit, tree, objects[-1])
                 if failed:
                     return f"{mutant['name']}: {failed}"
-            link = ["c++", "-shared", "-o", str(out / (mutant["name"] + ".so")), *objects]
+            link = self.link(objects, out / (mutant["name"] + ".so"))
             done = subprocess.run(link, capture_output=True, text=True)
             return f"{mutant['name']}: {done.stderr}" if done.returncode else None
+
+    def link(self, objects, target):
+        return ["c++", "-shared", "-o", str(target), *objects]
 
     def compile(self, unit, tree, target):
         words = shlex.split(unit["command"])
@@ -111,6 +118,45 @@ class Build:
         words.insert(1, f"-I{tree}")
         done = subprocess.run(words, cwd=unit["directory"], capture_output=True, text=True)
         return done.stderr[-2000:] if done.returncode else None
+
+
+class NvccBuild(Build):
+    """The sources as kernels/cuda/sources.cmake lists them, compiled here."""
+
+    def __init__(self, folder, arch, jobs):
+        self.folder = folder.resolve()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        listed = (ROOT / "kernels/cuda/sources.cmake").read_text()
+        names = re.findall(r"[\w/]+\.(?:cu|cpp)\b", listed)
+        code = f"-gencode=arch={arch.replace('sm_', 'compute_')},code={arch}"
+        flags = ["-O3", "-DNDEBUG", "-std=c++20", "-Xcompiler=-fPIC", "--expt-relaxed-constexpr", code,
+                 '-DGDR2_CUDA_VERSION="mutant"']
+        self.units = [dict(file=str(ROOT / "kernels/cuda" / name), directory=str(self.folder),
+                           command=shlex.join(["nvcc", *flags, f"-I{ROOT}", "-x", "cu", "-c",
+                                               str(ROOT / "kernels/cuda" / name), "-o", name.replace("/", "_") + ".o"]))
+                      for name in names]
+        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+            for error in pool.map(lambda u: self.compile(u, ROOT, str(self.folder / self.object_of(u))), self.units):
+                if error:
+                    sys.exit(f"cuda_mutants: {error}")
+        self.deps = {self.object_of(u): self.includes(pathlib.Path(u["file"])) for u in self.units}
+
+    def includes(self, file, seen=None):
+        """A file of the project and those that it includes, directly or not."""
+        seen = set() if seen is None else seen
+        if file in seen or not file.exists():
+            return seen
+        seen.add(file)
+        for name in re.findall(r'^#include "([^"]+)"', file.read_text(), re.MULTILINE):
+            self.includes(ROOT / name, seen)
+        return seen
+
+    def link(self, objects, target):
+        return ["nvcc", "-shared", "-o", str(target), *objects]
+
+    def right(self, target):
+        objects = [str(self.folder / self.object_of(u)) for u in self.units]
+        subprocess.run(self.link(objects, target), check=True)
 
 
 def hunt(mutant, gdr2, out, options):
@@ -168,11 +214,12 @@ def hunt_all(options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["check", "build", "hunt"])
+    parser.add_argument("what", choices=["check", "build", "nvcc", "hunt"])
     parser.add_argument("build", nargs="?", type=pathlib.Path)
     parser.add_argument("out", nargs="?", type=pathlib.Path)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--target", default="gdr2_cuda_on_host")
+    parser.add_argument("--arch", default="sm_90a", help="of nvcc")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--right", type=pathlib.Path, help="the library without a fault")
     parser.add_argument("--set", action="append", default=[])
@@ -190,7 +237,11 @@ def main():
         options.set = options.set or [str(ROOT / "properties/power/cuda_cases.txt")]
         hunt_all(options)
     options.out.mkdir(parents=True, exist_ok=True)
-    build = Build(options.build, options.target)
+    if options.what == "nvcc":
+        build = NvccBuild(options.build, options.arch, options.jobs)
+        build.right(options.out / "right.so")
+    else:
+        build = Build(options.build, options.target)
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for error in pool.map(lambda m: build.library(m, options.out.resolve()), mutants(options.names)):

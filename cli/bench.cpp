@@ -67,8 +67,9 @@ Gates judge_gates(const std::vector<Case>& cases, const std::vector<Entrant>& en
     for (const auto& entrant : entrants) {
       auto& verdict = running[{entrant.kernel, to_string(cut_short(c))}];
       if (!verdict.valid())
-        verdict = std::async(std::launch::async,
-                             [c, kernel = entrant.kernel] { return check_short(*kernel, cut_short(c)); });
+        verdict = std::async(std::launch::async, [c, kernel = entrant.kernel] {
+          return check_short(*kernel, cut_short(c));
+        });
     }
   Gates gates;
   for (auto& [which, verdict] : running) gates[which] = verdict.get();
@@ -82,7 +83,8 @@ class Contest {
           const BenchOptions& options)
       : case_(c), entrants_(entrants), options_(options), inputs_(make_inputs(c)) {
     for (const auto& entrant : entrants_)
-      gates_.push_back(through(*entrant.kernel, gates.at({entrant.kernel, to_string(cut_short(c))})));
+      gates_.push_back(
+          through(*entrant.kernel, gates.at({entrant.kernel, to_string(cut_short(c))})));
   }
 
   std::vector<BenchRow> run(Pass pass) {
@@ -98,7 +100,8 @@ class Contest {
     }
     for (int round = 0; round < options_.rounds; ++round)
       for (std::size_t n = 0; n < calls.size(); ++n) {
-        const auto i = round % 2 ? calls.size() - 1 - n : n;  // in turn, every second round backwards
+        const auto i =
+            round % 2 ? calls.size() - 1 - n : n;  // in turn, every second round backwards
         if (calls[i].run) time_round(calls[i], rows[i], all[i]);
       }
     for (std::size_t i = 0; i < rows.size(); ++i) spread(all[i], rows[i]);
@@ -117,7 +120,8 @@ class Contest {
     row.reason = verdict.reason;
   }
 
-  void prepare(const Kernel& kernel, const Problem& problem, Pass pass, BenchRow& row, TimedCall& call) {
+  void prepare(const Kernel& kernel, const Problem& problem, Pass pass, BenchRow& row,
+               TimedCall& call) {
     if (row.gate != State::kPassed) return;
     guarded(row, [&] {
       Tensors given;
@@ -169,7 +173,9 @@ class Contest {
 
 /// What the driver says of the device's clocks; "" without one.
 std::string clocks() {
-  auto* pipe = popen("nvidia-smi --query-gpu=clocks.sm,clocks.mem,power.draw --format=csv,noheader 2>/dev/null", "r");
+  auto* pipe = popen(
+      "nvidia-smi --query-gpu=clocks.sm,clocks.mem,power.draw --format=csv,noheader 2>/dev/null",
+      "r");
   if (!pipe) return "";
   std::array<char, 256> line{};
   std::string text = std::fgets(line.data(), line.size(), pipe) ? line.data() : "";
@@ -178,7 +184,8 @@ std::string clocks() {
   return text;
 }
 
-void add_ratios(const std::vector<Entrant>& entrants, const std::vector<BenchRow>& rows, BenchRun& bench) {
+void add_ratios(const std::vector<Entrant>& entrants, const std::vector<BenchRow>& rows,
+                BenchRun& bench) {
   for (std::size_t i = 0; i < rows.size(); ++i)
     for (std::size_t j = 0; j < rows.size(); ++j)
       if (!entrants[i].peer && entrants[j].peer && !rows[i].ms.empty() && !rows[j].ms.empty())
@@ -196,7 +203,8 @@ int bench(BenchOptions options, const Argv& argv) {
   std::vector<Case> cases;
   for (const auto& line : options.lines) cases.push_back(parse_kernel_case(line).c);
   const auto entrants = entrants_of(options);
-  BenchRun bench{.run = new_run(argv), .rounds = options.rounds, .repetitions = options.repetitions};
+  BenchRun bench{
+      .run = new_run(argv), .rounds = options.rounds, .repetitions = options.repetitions};
   if (!options.json.empty()) write(options.json, bench);  // before hours of work, not after
   bench.clocks = clocks();
   const auto gates = judge_gates(cases, entrants);
@@ -207,7 +215,8 @@ int bench(BenchOptions options, const Argv& argv) {
       const auto rows = contest.run(pass);
       bench.rows.insert(bench.rows.end(), rows.begin(), rows.end());
       add_ratios(entrants, rows, bench);
-      if (!options.json.empty()) write(options.json, bench);  // what is measured stays, whatever follows
+      if (!options.json.empty())
+        write(options.json, bench);  // what is measured stays, whatever follows
     }
   }
   if (!bench.clocks.empty()) bench.clocks += "; " + clocks();
@@ -220,16 +229,27 @@ int bench(BenchOptions options, const Argv& argv) {
 }  // namespace
 
 Command add_bench(CLI::App& app, const Argv& argv) {
-  auto* command = app.add_subcommand("bench", "Time kernels and peers in one run, behind a correctness gate");
+  auto* command =
+      app.add_subcommand("bench", "Time kernels and peers in one run, behind a correctness gate");
   auto options = std::make_shared<BenchOptions>();
-  command->add_option("LINE", options->lines, "Cases, each one quoted word; default: four training shapes");
+  command->add_option("LINE", options->lines,
+                      "Cases, each one quoted word; default: four training shapes");
   add_repeatable(*command, "--kernel", options->kernels, "Kernel to time", "NAME")->required();
   add_repeatable(*command, "--peer", options->peers, "Kernel to hold them against", "NAME");
-  command->add_option("--rounds", options->rounds, "Rounds, in each of which every kernel is timed once")
-      ->check(CLI::Range(1, 1000))->capture_default_str()->type_name("N");
+  command
+      ->add_option("--rounds", options->rounds,
+                   "Rounds, in each of which every kernel is timed once")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str()
+      ->type_name("N");
   command->add_option("--repetitions", options->repetitions, "Calls of a kernel in a round")
-      ->check(CLI::Range(1, 100000))->capture_default_str()->type_name("N");
-  command->add_option("--json", options->json, "Write a report to this file, rewritten after each case")->type_name("FILE");
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str()
+      ->type_name("N");
+  command
+      ->add_option("--json", options->json,
+                   "Write a report to this file, rewritten after each case")
+      ->type_name("FILE");
   return {command, [options, argv] { return bench(*options, argv); }};
 }
 

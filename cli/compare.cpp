@@ -36,7 +36,8 @@ PowerReport read_power(const std::string& file) {
 
 /// Says what changed and returns the exit code of the gate.
 template <class Report, class... Options>
-int compare_as(Report (*read)(const std::string&), const CompareOptions& given, Options... options) {
+int compare_as(Report (*read)(const std::string&), const CompareOptions& given,
+               Options... options) {
   const auto comparison = compare(read(given.old_file), read(given.new_file));
   std::cout << comparison_text(comparison, options...);
   return comparison.exit_code();
@@ -51,14 +52,16 @@ int compare_kind(ReportKind kind, const CompareOptions& options) {
     case ReportKind::kPower: return compare_as(read_power, options);
     case ReportKind::kCalibration: break;
   }
-  fail("{}: a calibration; two of them are added up (gdr2 calibrate --merge), not compared", options.new_file);
+  fail("{}: a calibration; two of them are added up (gdr2 calibrate --merge), not compared",
+       options.new_file);
 }
 
 int compare_reports(const CompareOptions& options) {
-  const auto old_kind = kind_of_report(options.old_file), new_kind = kind_of_report(options.new_file);
+  const auto old_kind = kind_of_report(options.old_file),
+             new_kind = kind_of_report(options.new_file);
   if (old_kind != new_kind)
-    fail("{} is a report of {} and {} one of {}", options.old_file, to_string(old_kind), options.new_file,
-         to_string(new_kind));
+    fail("{} is a report of {} and {} one of {}", options.old_file, to_string(old_kind),
+         options.new_file, to_string(new_kind));
   const int code = compare_kind(new_kind, options);
   return options.gate || code == kNothingInCommon ? code : 0;
 }

@@ -45,23 +45,28 @@ int export_case(const ExportOptions& options) {
                               {"exported_by", fmt::format("gdr2 {}", build_info::version)}},
                      .expected = as_tensors(c.problem, envelope.reference),
                      .sigma = as_tensors(c.problem, envelope.sigma)});
-  std::cout << fmt::format("{}: add the results of your kernel (docs/FILES.md), then\n  gdr2 judge {}{}\n",
-                           options.out, shell_quoted(options.out),
-                           options.contract.empty() ? "" : " --contract " + shell_quoted(options.contract));
+  std::cout << fmt::format(
+      "{}: add the results of your kernel (docs/FILES.md), then\n  gdr2 judge {}{}\n", options.out,
+      shell_quoted(options.out),
+      options.contract.empty() ? "" : " --contract " + shell_quoted(options.contract));
   return 0;
 }
 
 }  // namespace
 
 Command add_export(CLI::App& app) {
-  auto* command = app.add_subcommand("export", "Write a case to a file: inputs, cotangents, what is expected");
+  auto* command =
+      app.add_subcommand("export", "Write a case to a file: inputs, cotangents, what is expected");
   auto options = std::make_shared<ExportOptions>();
   command->add_option("LINE", options->line, "A case, as one quoted word")->required();
-  command->add_option("--out", options->out, "The safetensors file to write")->required()->type_name("FILE");
+  command->add_option("--out", options->out, "The safetensors file to write")
+      ->required()
+      ->type_name("FILE");
   command
-      ->add_option("--contract", options->contract,
-                   "Arithmetic from which sigma is computed: a name, a file, or bf16,auxiliary=bf16,...; "
-                   "default: that of the case's dtype")
+      ->add_option(
+          "--contract", options->contract,
+          "Arithmetic from which sigma is computed: a name, a file, or bf16,auxiliary=bf16,...; "
+          "default: that of the case's dtype")
       ->type_name("CONTRACT");
   return {command, [options] { return export_case(*options); }};
 }

@@ -28,7 +28,8 @@ void write(const std::filesystem::path& path, const std::string& text) {
 }
 
 void write_pages(const CLI::App& app, const std::filesystem::path& folder) {
-  for (const auto* command : subcommands(app)) write(folder / (command->get_name() + ".md"), help_page(*command));
+  for (const auto* command : subcommands(app))
+    write(folder / (command->get_name() + ".md"), help_page(*command));
 }
 
 void write_manual(const CLI::App& app, const std::filesystem::path& folder) {
@@ -63,8 +64,10 @@ Command add_help(CLI::App& app) {
   auto* command = app.add_subcommand("help", "Show the page of a subcommand, or write the manual");
   auto options = std::make_shared<HelpOptions>();
   command->add_option("SUBCOMMAND", options->name, "Whose page to show; default: docs/CLI.md");
-  command->add_option("--write", options->pages, "Write the pages in Markdown to this folder")->type_name("DIR");
-  command->add_option("--man", options->manual, "Write the pages of the manual to this folder")->type_name("DIR");
+  command->add_option("--write", options->pages, "Write the pages in Markdown to this folder")
+      ->type_name("DIR");
+  command->add_option("--man", options->manual, "Write the pages of the manual to this folder")
+      ->type_name("DIR");
   command->add_flag("--completion", options->completion, "Print the completion for bash");
   return {command, [options, &app] { return help(app, *options); }};
 }

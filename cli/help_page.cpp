@@ -67,8 +67,8 @@ std::string option_text(const CLI::Option& option) {
 
 /// Positional words first and --help last.
 std::vector<const CLI::Option*> options_of(const CLI::App& command, const std::string& group) {
-  auto options = command.get_options(
-      [&](const CLI::Option* option) { return option->get_group() == group; });
+  auto options =
+      command.get_options([&](const CLI::Option* option) { return option->get_group() == group; });
   std::ranges::stable_sort(options, {}, [&](const CLI::Option* option) {
     return option == command.get_help_ptr() ? 2 : option->nonpositional() ? 1 : 0;
   });
@@ -92,8 +92,10 @@ std::vector<const CLI::App*> subcommands(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); });
 }
 
-std::string HelpFormatter::make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const {
-  return app->get_parent() ? help_page(*app) : CLI::Formatter::make_help(app, std::move(name), mode);
+std::string HelpFormatter::make_help(const CLI::App* app, std::string name,
+                                     CLI::AppFormatMode mode) const {
+  return app->get_parent() ? help_page(*app)
+                           : CLI::Formatter::make_help(app, std::move(name), mode);
 }
 
 }  // namespace gdr2

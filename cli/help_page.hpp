@@ -24,7 +24,8 @@ std::vector<const CLI::App*> subcommands(const CLI::App& app);
 /// Makes the pages what --help prints.
 class HelpFormatter : public CLI::Formatter {
  public:
-  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override;
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override;
 };
 
 }  // namespace gdr2

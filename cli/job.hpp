@@ -28,7 +28,8 @@ class Crew {
   /// Starts `threads` threads on the jobs, which must outlive the crew. `started` is called from
   /// them, one call at a time, before a job runs; `finished`, from any of them at any time, with the
   /// record of a job that ran, which it may still change.
-  Crew(const std::vector<Job>& jobs, int threads, Started started, Finished finished = [](auto&) {});
+  Crew(
+      const std::vector<Job>& jobs, int threads, Started started, Finished finished = [](auto&) {});
   /// Starts no further job and waits for those that run.
   ~Crew();
 

@@ -60,7 +60,8 @@ Rows set_rows() {
 
 Rows contract_rows() {
   Rows rows;
-  for (const auto& name : contract_names()) rows.emplace_back(name, find_contract(name, "contract").kernel);
+  for (const auto& name : contract_names())
+    rows.emplace_back(name, find_contract(name, "contract").kernel);
   return rows;
 }
 

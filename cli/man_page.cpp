@@ -40,8 +40,9 @@ std::vector<std::string> cells_of(const std::string& row) {
   std::istringstream stream(row.substr(1));
   for (std::string cell; std::getline(stream, cell, '|');) {
     const auto begin = cell.find_first_not_of(' ');
-    cells.push_back(begin == std::string::npos ? ""
-                                               : cell.substr(begin, cell.find_last_not_of(' ') - begin + 1));
+    cells.push_back(begin == std::string::npos
+                        ? ""
+                        : cell.substr(begin, cell.find_last_not_of(' ') - begin + 1));
   }
   return cells;
 }
@@ -123,15 +124,17 @@ class Writer {
 
 }  // namespace
 
-std::string man_page(std::string_view name, std::string_view description, std::string_view markdown) {
+std::string man_page(std::string_view name, std::string_view description,
+                     std::string_view markdown) {
   std::string title(name);
   for (char& c : title) c = char(std::toupper(static_cast<unsigned char>(c)));
   Writer writer;
   std::istringstream lines{std::string(markdown)};
   for (std::string line; std::getline(lines, line);) writer.add(line);
-  return fmt::format(".TH {} 1 \"\" \"gdr2 {}\" \"User Commands\"\n.nh\n.ad l\n.SH NAME\n{} \\- {}\n.SH DESCRIPTION\n{}",
-                     escaped(title), build_info::version, escaped(name), escaped(description),
-                     writer.finish());
+  return fmt::format(
+      ".TH {} 1 \"\" \"gdr2 {}\" \"User Commands\"\n.nh\n.ad l\n.SH NAME\n{} \\- {}\n.SH "
+      "DESCRIPTION\n{}",
+      escaped(title), build_info::version, escaped(name), escaped(description), writer.finish());
 }
 
 }  // namespace gdr2

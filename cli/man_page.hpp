@@ -9,6 +9,7 @@
 namespace gdr2 {
 
 /// `name`: as in gdr2-verify; `description`: one line.
-std::string man_page(std::string_view name, std::string_view description, std::string_view markdown);
+std::string man_page(std::string_view name, std::string_view description,
+                     std::string_view markdown);
 
 }  // namespace gdr2

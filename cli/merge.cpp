@@ -35,7 +35,8 @@ int merge(const MergeOptions& options) {
 Command add_merge(CLI::App& app) {
   auto* command = app.add_subcommand("merge", "Put the reports of the shards of a run together");
   auto options = std::make_shared<MergeOptions>();
-  command->add_option("FILE", options->shards, "The reports of all shards, in any order")->required();
+  command->add_option("FILE", options->shards, "The reports of all shards, in any order")
+      ->required();
   options->files.add_to(*command);
   command->add_flag("--strict", options->strict, "A skipped case counts as a failure");
   return {command, [options] { return merge(*options); }};

@@ -105,7 +105,8 @@ std::vector<const Kernel*> kernels_for(const KernelCase& kernel_case,
 
 std::string joined(const std::vector<Name>& names) {
   std::string text;
-  for (const auto name : names) text += fmt::format("{}{}", text.empty() ? "" : " ", to_string(name));
+  for (const auto name : names)
+    text += fmt::format("{}{}", text.empty() ? "" : " ", to_string(name));
   return text;
 }
 
@@ -114,7 +115,8 @@ std::string repro_of(const std::string& kernel, const std::string& line) {
   const auto options = kernel_option_words();
   if (kernel.find(' ') == std::string::npos)
     return "gdr2 repro " + shell_quoted(fmt::format("{}{} {}", kKernelKey, kernel, line)) + options;
-  return fmt::format("gdr2 verify -v --kernel {} {}{}", shell_quoted(kernel), shell_quoted(line), options);
+  return fmt::format("gdr2 verify -v --kernel {} {}{}", shell_quoted(kernel), shell_quoted(line),
+                     options);
 }
 
 }  // namespace
@@ -175,7 +177,8 @@ std::vector<Job> make_jobs(const std::vector<KernelCase>& cases,
                            const std::vector<std::string>& kernel_names) {
   std::vector<Job> jobs;
   for (const auto& pair : pair_up(cases, kernel_names))
-    jobs.push_back({.record = record_of(pair), .judge = [pair] { return check(*pair.kernel, pair.c); }});
+    jobs.push_back(
+        {.record = record_of(pair), .judge = [pair] { return check(*pair.kernel, pair.c); }});
   return jobs;
 }
 

@@ -31,7 +31,7 @@ struct Selection {
   std::vector<std::string> recipes;   ///< replace the recipe of each drawn case
   std::optional<std::uint64_t> seed;  ///< replaces the seed of each drawn case
   std::uint64_t seeds = 1;            ///< each drawn case runs with so many seeds, counting up
-  bool forward_only = false;         ///< of each case only the forward pass
+  bool forward_only = false;          ///< of each case only the forward pass
   std::vector<std::string> kernels;  ///< for lines that name none; empty: all that support the case
 };
 

@@ -44,11 +44,13 @@ Studies read_studies(const std::vector<std::string>& files) {
 int report(const ReportOptions& options) {
   const auto run = read_report(options.file);
   auto files = options.studies;
-  if (!options.files.html.empty() && !options.file.ends_with(".partial")) files.push_back(options.file);
+  if (!options.files.html.empty() && !options.file.ends_with(".partial"))
+    files.push_back(options.file);
   auto sinks = open_report_files(options.files, {}, read_studies(files));
   if (sinks.empty())
     sinks.push_back(std::make_unique<ConsoleSink>(
-        std::cout, ConsoleOptions{.color = console_options(false).color, .verbose = options.verbose}));
+        std::cout,
+        ConsoleOptions{.color = console_options(false).color, .verbose = options.verbose}));
   replay(run, sinks);
   return exit_code(run, options.strict);
 }
@@ -58,11 +60,14 @@ int report(const ReportOptions& options) {
 Command add_report(CLI::App& app) {
   auto* command = app.add_subcommand("report", "Show a report again, or write it in another form");
   auto options = std::make_shared<ReportOptions>();
-  command->add_option("FILE", options->file, "A report in JSON, also one of an interrupted run (FILE.partial)")
+  command
+      ->add_option("FILE", options->file,
+                   "A report in JSON, also one of an interrupted run (FILE.partial)")
       ->required();
   options->files.add_to(*command, false);
   add_repeatable(*command, "--study", options->studies,
-                 "A report of gdr2 power, calibrate or bench, to be shown in the same page", "FILE");
+                 "A report of gdr2 power, calibrate or bench, to be shown in the same page",
+                 "FILE");
   command->add_flag("--strict", options->strict, "A skipped case counts as a failure");
   command->add_flag("-v,--verbose", options->verbose, "Show every tensor");
   return {command, [options] { return report(*options); }};

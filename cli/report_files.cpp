@@ -25,11 +25,12 @@ void open(Sinks& sinks, const char* option, const std::string& path, Arguments&&
 }  // namespace
 
 void ReportFiles::add_to(CLI::App& app, bool with_json) {
-  if (with_json)
-    app.add_option("--json", json, "Write a report to this file")->type_name("FILE");
+  if (with_json) app.add_option("--json", json, "Write a report to this file")->type_name("FILE");
   app.add_option("--junit", junit, "Write JUnit XML to this file")->type_name("FILE");
-  app.add_option("--markdown", markdown, "Write a summary in Markdown to this file, at most 200 kB")->type_name("FILE");
-  app.add_option("--html", html, "Write a report to look at, one page that opens offline")->type_name("FILE");
+  app.add_option("--markdown", markdown, "Write a summary in Markdown to this file, at most 200 kB")
+      ->type_name("FILE");
+  app.add_option("--html", html, "Write a report to look at, one page that opens offline")
+      ->type_name("FILE");
 }
 
 Sinks open_report_files(const ReportFiles& files, std::vector<CaseRecord> resumed,

@@ -55,7 +55,8 @@ void expect_same_run(const RunRecord& run, const RunRecord& left, const std::str
 /// The cases that an earlier process did of this run.
 std::vector<CaseRecord> resumed_cases(const RunRecord& run, const RunOptions& options) {
   if (!options.resume) return {};
-  if (options.files.json.empty()) fail("--resume: the run to resume is that of --json FILE; give it");
+  if (options.files.json.empty())
+    fail("--resume: the run to resume is that of --json FILE; give it");
   auto left = read_unfinished(options.files.json);
   if (!left) return {};
   expect_same_run(run, *left, options.files.json);
@@ -90,8 +91,9 @@ class Execution {
   void run(std::vector<CaseRecord>& resumed) {
     for (auto& record : resumed) finished_.emplace(record.index, std::move(record));
     {
-      Crew crew(jobs_, options_.threads, [this](auto& record) { started(record); },
-                [this](auto& record) { finished(record); });
+      Crew crew(
+          jobs_, options_.threads, [this](auto& record) { started(record); },
+          [this](auto& record) { finished(record); });
       while (const auto record = crew.next()) done_up_to(record->index);
     }
     done_up_to(INT64_MAX);
@@ -123,7 +125,7 @@ class Execution {
   const Sinks& sinks_;
   std::vector<Waiver> waivers_;
   const std::string today_ = today();
-  std::mutex sinks_in_use_;  ///< and of what stands below
+  std::mutex sinks_in_use_;                      ///< and of what stands below
   std::map<std::int64_t, CaseRecord> finished_;  ///< and not yet done
   MapKeeper keeper_;
 };
@@ -133,14 +135,19 @@ class Execution {
 void RunOptions::add_to(CLI::App& app) {
   threads = default_threads();
   files.add_to(app);
-  app.add_option("--waivers", waivers, "Cases that may fail, each with a reason, an issue and a last day")
+  app.add_option("--waivers", waivers,
+                 "Cases that may fail, each with a reason, an issue and a last day")
       ->type_name("FILE");
   app.add_flag("--strict", strict, "A skipped case counts as a failure");
-  app.add_flag("-v,--verbose", verbose, "Say each case before it runs, so that a crash of the process names its case; show every tensor");
-  app.add_option("--threads", threads, "Cases judged at the same time; default: one a core, at most 8")
+  app.add_flag("-v,--verbose", verbose,
+               "Say each case before it runs, so that a crash of the process names its case; show "
+               "every tensor");
+  app.add_option("--threads", threads,
+                 "Cases judged at the same time; default: one a core, at most 8")
       ->check(CLI::Range(1, kMostThreads))
       ->type_name("N");
-  app.add_option("--shard", shard, "Do part i of n; default: as MPI, Slurm or GoogleTest's variables say")
+  app.add_option("--shard", shard,
+                 "Do part i of n; default: as MPI, Slurm or GoogleTest's variables say")
       ->type_name("i/n");
   app.add_flag("--resume", resume, "Go on with the interrupted run whose report is --json FILE");
 }
@@ -155,9 +162,8 @@ int run_jobs(std::vector<Job> jobs, std::vector<std::uint64_t> seeds, const RunO
   run.seeds = std::move(seeds);
   run.plan = name_plan(jobs);
   run.shard = placement.shard;
-  std::erase_if(jobs, [&](const Job& job) {
-    return job.record.index % run.shard.count != run.shard.index;
-  });
+  std::erase_if(
+      jobs, [&](const Job& job) { return job.record.index % run.shard.count != run.shard.index; });
   run.planned = std::ssize(jobs);
   if (placement.is_rank()) run.environment[kJobFact] = placement.job;
 

@@ -46,17 +46,22 @@ Command add_verify(CLI::App& app, const Argv& argv) {
   auto& selection = options->selection;
   command->add_option("LINE", selection.lines,
                       "Cases, each one quoted word: 'T=256 H=2 recipe=slow'");
-  add_repeatable(*command, "--set", selection.sets,
-                 "A set of cases, built in (`gdr2 list sets`) or a file with a line a case and # comments", "SET");
+  add_repeatable(
+      *command, "--set", selection.sets,
+      "A set of cases, built in (`gdr2 list sets`) or a file with a line a case and # comments",
+      "SET");
   add_repeatable(*command, "--kernel", selection.kernels,
-                 "Kernel to judge: a name, a library PATH.so, exec:COMMAND or NAME=exec:COMMAND; default: all that "
+                 "Kernel to judge: a name, a library PATH.so, exec:COMMAND or NAME=exec:COMMAND; "
+                 "default: all that "
                  "support the case",
                  "NAME");
   add_repeatable(*command, "--recipe", selection.recipes,
                  "Run each drawn case with this recipe instead", "NAME");
   command->add_option("--seed", options->seed, "Run each drawn case with this seed instead")
       ->type_name("S");
-  command->add_option("--seeds", selection.seeds, "Run each drawn case with N seeds, counting up from its own or from S")
+  command
+      ->add_option("--seeds", selection.seeds,
+                   "Run each drawn case with N seeds, counting up from its own or from S")
       ->check(CLI::Range(std::uint64_t{1}, kMostSeeds))
       ->type_name("N");
   command->add_flag("--forward", selection.forward_only, "Of each case only the forward pass");

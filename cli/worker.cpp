@@ -9,7 +9,8 @@
 namespace gdr2 {
 
 Command add_worker(CLI::App& app) {
-  auto* command = app.add_subcommand("worker", "Serve a kernel on standard input and output")->group("");
+  auto* command =
+      app.add_subcommand("worker", "Serve a kernel on standard input and output")->group("");
   auto name = std::make_shared<std::string>();
   command->add_option("KERNEL", *name, "Its name, or PATH.so")->required();
   // Whatever the kernel left registered for the end of the process does not run.

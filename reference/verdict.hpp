@@ -64,6 +64,7 @@ struct Verdict {
   std::string reason;  ///< one sentence; for a skip why
   std::vector<TensorVerdict> tensors;
   std::vector<Figure> figures;  ///< of each leg that ran, in their order
+  std::vector<std::string> notes;  ///< how the judging went where it was not as usual, a sentence each
   std::optional<Diagnosis> diagnosis;
   Difficulty difficulty;  ///< of the inputs; {0, 1} when they were not made
 };

@@ -41,7 +41,8 @@ std::vector<Accuracy> accuracy_of(const RunRecord& run) {
   std::map<std::tuple<std::size_t, bool, Name>, Accuracy> rows;
   for (const auto& record : run.cases)
     for (const auto& tensor : record.verdict.tensors) {
-      const auto group = order.try_emplace({record.kernel, record.dtype}, order.size()).first->second;
+      const auto group =
+          order.try_emplace({record.kernel, record.dtype}, order.size()).first->second;
       auto& row = rows[{group, tensor.leg == "local", tensor.stats.name}];
       row.kernel = record.kernel, row.dtype = record.dtype, row.tensor = tensor_label(tensor);
       add(row, record, tensor);

@@ -18,8 +18,8 @@ struct Accuracy {
   bool has_nan = false, all_finite = true;
   double max_z = 0, rms_z = 0, rel_norm = 0, max_ulp = 0;  ///< the largest of any case
   double pooled_z = 0;                                     ///< rms z over all elements of all cases
-  std::vector<std::int64_t> histogram;                     ///< of all cases (ErrorProfile::histogram)
-  std::int64_t worst_case = -1;                            ///< index of the case with the largest z
+  std::vector<std::int64_t> histogram;  ///< of all cases (ErrorProfile::histogram)
+  std::int64_t worst_case = -1;         ///< index of the case with the largest z
 };
 
 /// "dk", or "dk *" where it was judged from the kernel's own chunk states (leg LOCAL).

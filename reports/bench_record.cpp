@@ -20,9 +20,8 @@ double tflop_per_s(const BenchRow& row) { return row.operations / row.median_ms(
 Json known(double value) { return value > 0 ? Json(value) : Json(); }
 
 Json to_json(const BenchRow& row) {
-  Json json{{"kernel", row.kernel},     {"case", row.line},
-            {"pass", row.pass},         {"gate", to_string(row.gate)},
-            {"reason", row.reason},     {"device", row.device},
+  Json json{{"kernel", row.kernel},        {"case", row.line},     {"pass", row.pass},
+            {"gate", to_string(row.gate)}, {"reason", row.reason}, {"device", row.device},
             {"round_medians_ms", row.ms}};
   if (row.ms.empty()) return json;
   json["median_ms"] = row.median_ms();
@@ -55,8 +54,11 @@ Json to_json(const BenchRatio& r) {
 double known_from(const JsonField& field) { return field.is_null() ? 0 : field.number(); }
 
 BenchRow row_from_json(const JsonField& field) {
-  BenchRow row{.kernel = field["kernel"].text(), .line = field["case"].text(), .pass = field["pass"].text(),
-               .gate = state_from(field["gate"]), .reason = field["reason"].text()};
+  BenchRow row{.kernel = field["kernel"].text(),
+               .line = field["case"].text(),
+               .pass = field["pass"].text(),
+               .gate = state_from(field["gate"]),
+               .reason = field["reason"].text()};
   row.device = field["device"].text();
   for (const auto& ms : field["round_medians_ms"].elements()) row.ms.push_back(ms.number());
   if (row.ms.empty()) return row;
@@ -72,21 +74,30 @@ BenchRow row_from_json(const JsonField& field) {
 }
 
 BenchRatio ratio_from_json(const JsonField& field) {
-  return {.kernel = field["kernel"].text(), .peer = field["peer"].text(), .line = field["case"].text(),
-          .pass = field["pass"].text(), .ratio = field["ratio"].number(), .low = field["low"].number(),
-          .high = field["high"].number(), .confidence = field["confidence"].number(),
-          .kernels_ratio = known_from(field["kernels_ratio"]), .memory_ratio = known_from(field["memory_ratio"])};
+  return {.kernel = field["kernel"].text(),
+          .peer = field["peer"].text(),
+          .line = field["case"].text(),
+          .pass = field["pass"].text(),
+          .ratio = field["ratio"].number(),
+          .low = field["low"].number(),
+          .high = field["high"].number(),
+          .confidence = field["confidence"].number(),
+          .kernels_ratio = known_from(field["kernels_ratio"]),
+          .memory_ratio = known_from(field["memory_ratio"])};
 }
 
 std::string row_text(const BenchRow& row) {
   auto text = fmt::format("{:<24} {:<17} ", row.kernel, row.pass);
   if (row.ms.empty())
-    return text + fmt::format("{:<11} {}\n{:>45}{}\n", to_string(row.gate), row.line, "", row.reason);
+    return text +
+           fmt::format("{:<11} {}\n{:>45}{}\n", to_string(row.gate), row.line, "", row.reason);
   text += fmt::format("{:>9.4f}  {:>9.4f} {:>9.4f}", row.median_ms(), row.p10_ms, row.p90_ms);
-  text += row.kernels_ms > 0 ? fmt::format("  {:>9.4f}", row.kernels_ms) : fmt::format("  {:>9}", "");
+  text +=
+      row.kernels_ms > 0 ? fmt::format("  {:>9.4f}", row.kernels_ms) : fmt::format("  {:>9}", "");
   text += fmt::format("  {:>7.1f}", gb_per_s(row));
-  text += row.copy_gb_per_s > 0 ? fmt::format("  {:>4.0f} %", 100 * gb_per_s(row) / row.copy_gb_per_s)
-                                : fmt::format("  {:>6}", "");
+  text += row.copy_gb_per_s > 0
+              ? fmt::format("  {:>4.0f} %", 100 * gb_per_s(row) / row.copy_gb_per_s)
+              : fmt::format("  {:>6}", "");
   text += fmt::format("  {:>7.2f}", tflop_per_s(row));
   text += row.memory_bytes > 0 ? fmt::format("  {:>9.1f}", row.memory_bytes / 1e6)
                                : fmt::format("  {:>9}", "");
@@ -94,8 +105,8 @@ std::string row_text(const BenchRow& row) {
 }
 
 std::string ratio_text(const BenchRatio& r) {
-  auto text = fmt::format("{:<24} {:<24} {:<17} {:>6.2f}  [{:.2f} {:.2f}]", r.kernel, r.peer, r.pass,
-                          r.ratio, r.low, r.high);
+  auto text = fmt::format("{:<24} {:<24} {:<17} {:>6.2f}  [{:.2f} {:.2f}]", r.kernel, r.peer,
+                          r.pass, r.ratio, r.low, r.high);
   if (r.kernels_ratio > 0) text += fmt::format("  {:.2f} of its kernels", r.kernels_ratio);
   if (r.memory_ratio > 0) text += fmt::format("  memory {:.0f} %", 100 * r.memory_ratio);
   return text + "  " + r.line + "\n";
@@ -116,7 +127,8 @@ BenchRatio ratio_of(const BenchRow& kernel, const BenchRow& peer) {
   std::vector<double> ratios;
   for (std::size_t i = 0; i < std::min(kernel.ms.size(), peer.ms.size()); ++i)
     ratios.push_back(peer.ms[i] / kernel.ms[i]);
-  BenchRatio r{.kernel = kernel.kernel, .peer = peer.kernel, .line = kernel.line, .pass = kernel.pass};
+  BenchRatio r{
+      .kernel = kernel.kernel, .peer = peer.kernel, .line = kernel.line, .pass = kernel.pass};
   r.ratio = median_of(ratios);
   r.low = *std::ranges::min_element(ratios);
   r.high = *std::ranges::max_element(ratios);
@@ -147,28 +159,34 @@ std::string bench_json(const BenchRun& bench) {
 }
 
 BenchRun bench_from_json(const JsonField& field) {
-  if (!field.has("kind") || field["kind"].text() != "bench") field.reject("not a report of gdr2 bench");
-  BenchRun bench{.rounds = int(field["rounds"].integer()), .repetitions = int(field["repetitions"].integer()),
+  if (!field.has("kind") || field["kind"].text() != "bench")
+    field.reject("not a report of gdr2 bench");
+  BenchRun bench{.rounds = int(field["rounds"].integer()),
+                 .repetitions = int(field["repetitions"].integer()),
                  .clocks = field["clocks"].text()};
   bench.run.version = field["version"].text();
   bench.run.started = field["started"].text();
   bench.run.git_sha = field["git_sha"].text();
   bench.run.git_dirty = field["git_dirty"].boolean();
   for (const auto& word : field["argv"].elements()) bench.run.argv.push_back(word.text());
-  for (const auto& [fact, value] : field["environment"].members()) bench.run.environment[fact] = value.text();
+  for (const auto& [fact, value] : field["environment"].members())
+    bench.run.environment[fact] = value.text();
   bench.run.complete = !field.has("complete") || field["complete"].boolean();
   for (const auto& row : field["rows"].elements()) bench.rows.push_back(row_from_json(row));
-  for (const auto& ratio : field["ratios"].elements()) bench.ratios.push_back(ratio_from_json(ratio));
+  for (const auto& ratio : field["ratios"].elements())
+    bench.ratios.push_back(ratio_from_json(ratio));
   return bench;
 }
 
 std::string bench_text(const BenchRun& bench) {
-  auto text = fmt::format("{:<24} {:<17} {:>9}  {:>9} {:>9}  {:>9}  {:>7}  {:>6}  {:>7}  {:>9}  case\n", "kernel",
-                          "pass", "median ms", "p10", "p90", "kernels", "GB/s", "copy", "TFLOP/s", "MB");
+  auto text = fmt::format(
+      "{:<24} {:<17} {:>9}  {:>9} {:>9}  {:>9}  {:>7}  {:>6}  {:>7}  {:>9}  case\n", "kernel",
+      "pass", "median ms", "p10", "p90", "kernels", "GB/s", "copy", "TFLOP/s", "MB");
   for (const auto& row : bench.rows) text += row_text(row);
   if (bench.ratios.empty()) return text;
-  text += fmt::format("\nTime of the peer over time of the kernel: median of {} pairs [smallest largest]\n",
-                      bench.rounds);
+  text += fmt::format(
+      "\nTime of the peer over time of the kernel: median of {} pairs [smallest largest]\n",
+      bench.rounds);
   for (const auto& ratio : bench.ratios) text += ratio_text(ratio);
   return text;
 }

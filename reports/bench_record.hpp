@@ -23,7 +23,8 @@ struct BenchRow {
   double memory_bytes = 0;         ///< held beyond the inputs; 0: unknown
   double floor_bytes = 0;          ///< that must move at least once
   double operations = 0;           ///< of the rule itself, token by token
-  double copy_gb_per_s = 0, tensor_tflop_per_s = 0;  ///< measured ceilings of the device; 0: unknown
+  double copy_gb_per_s = 0,
+         tensor_tflop_per_s = 0;  ///< measured ceilings of the device; 0: unknown
   std::string device;
 
   double median_ms() const;
@@ -32,9 +33,9 @@ struct BenchRow {
 /// A kernel against a peer, in pairs of rounds.
 struct BenchRatio {
   std::string kernel, peer, line, pass;
-  double ratio = 0;       ///< time of the peer over time of the kernel: median over the rounds
+  double ratio = 0;          ///< time of the peer over time of the kernel: median over the rounds
   double low = 0, high = 0;  ///< the smallest and the largest of the rounds
-  double confidence = 0;  ///< that the median ratio lies between them: 1 - 2^(1 - rounds)
+  double confidence = 0;     ///< that the median ratio lies between them: 1 - 2^(1 - rounds)
   double kernels_ratio = 0;  ///< sum of the peer's kernels over time of the kernel; 0: unknown
   double memory_ratio = 0;   ///< memory of the kernel over memory of the peer; 0: unknown
 };

@@ -10,7 +10,7 @@ extern const bool git_dirty;
 extern const char* const compiler;
 extern const char* const flags;
 extern const char* const build_type;
-extern const char* const cuda;  ///< version of the CUDA compiler; "" without GPU kernels
+extern const char* const cuda;            ///< version of the CUDA compiler; "" without GPU kernels
 extern const char* const kernel_sources;  ///< hash of the GPU kernels' sources (ci/kernel_hash.sh)
 
 }  // namespace gdr2::build_info

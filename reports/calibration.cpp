@@ -33,7 +33,7 @@ Json to_json(const CalibrationKey& key, const CalibrationSums& row) {
           {"order", key.order},       {"by", key.by},             {"value", key.value},
           {"elements", row.elements}, {"beyond", row.beyond},     {"max_z", row.max_z},
           {"rms_z", row.rms()},       {"bias", row.bias()},       {"sum_z", row.sum_z},
-          {"sum_z2", row.sum_z2},     {"worst", row.worst}};
+          {"sum_z2", row.sum_z2},     {"worst", row.worst},       {"explained", row.explained}};
 }
 
 /// Sums over all rows that a projection of their keys takes to one name.
@@ -54,10 +54,25 @@ std::string table(const char* title, const std::map<std::string, CalibrationSums
   return text;
 }
 
+/// Stages and chunks, with what they are allowed.
+std::string judged_table(const Calibration& c) {
+  std::map<std::string, CalibrationSums> sums;
+  for (const auto& [key, row] : c.rows)
+    if (key.by == "stage" || key.by == "chunk")
+      sums[fmt::format("{} {} {} {}", key.kernel, key.dtype, key.by, key.value)].add(row);
+  if (sums.empty()) return "";
+  auto text = fmt::format("\nStages, and chunks from the kernel's own states\n  {:<34}{:>15}{:>9}{:>9}{:>9}{:>9}\n", "",
+                          "elements", "max z", "rms z", "allowed", "margin");
+  for (const auto& [name, row] : sums)
+    text += fmt::format("  {:<34}{:>15}{:>9.2f}{:>9.3f}{:>9.1f}{:>9.2f}\n", name, row.elements, row.max_z, row.rms(),
+                        c.allowed.at(name), c.allowed.at(name) / row.max_z);
+  return text;
+}
+
 }  // namespace
 
 void CalibrationSums::add(const CalibrationSums& other) {
-  elements += other.elements, beyond += other.beyond;
+  elements += other.elements, beyond += other.beyond, explained += other.explained;
   sum_z += other.sum_z, sum_z2 += other.sum_z2;
   if (other.max_z > max_z) max_z = other.max_z, worst = other.worst;
 }
@@ -96,7 +111,8 @@ Calibration calibration_from_json(const JsonField& field) {
     c.rows[{row["kernel"].text(), row["dtype"].text(), row["contract"].text(),
             int(row["order"].integer()), row["by"].text(), row["value"].text()}] = {
         row["elements"].integer(), row["beyond"].integer(), row["sum_z"].number(),
-        row["sum_z2"].number(),    row["max_z"].number(),   row["worst"].text()};
+        row["sum_z2"].number(),    row["max_z"].number(),   row["worst"].text(),
+        row.has("explained") ? row["explained"].integer() : 0};
   return c;
 }
 
@@ -104,7 +120,9 @@ std::string calibration_text(const Calibration& c) {
   auto text = fmt::format("{:<24}{:>8}{:>8}{:>8}{:>15}{:>9}{:>9}{:>11}{:>9}{:>9}\n", "kernel dtype",
                           "cases", "passed", "alarms", "elements", "max z", "rms z", "bias",
                           "allowed", "margin");
+  std::int64_t explained = 0;
   for (const auto& [name, row] : totals(c)) {
+    explained += row.explained;
     const auto& verdicts = c.progress.at(name).verdicts;
     std::int64_t cases = 0;
     for (const auto& [state, n] : verdicts) cases += n;
@@ -117,12 +135,14 @@ std::string calibration_text(const Calibration& c) {
                         row.max_z, row.rms(), row.bias(), c.allowed.at(name),
                         c.allowed.at(name) / row.max_z);
   }
+  text += fmt::format("{} elements were accused by the first look and explained by the second\n", explained);
   text += table("By order of summation", by(c, [](const CalibrationKey& k) {
                   return k.by == "recipe" ? fmt::format("{} {} {}", k.kernel, k.dtype, k.order) : "";
                 }));
   text += table("By tensor", by(c, [](const CalibrationKey& k) {
                   return k.by == "tensor" ? fmt::format("{} {} {}", k.kernel, k.dtype, k.value) : "";
                 }));
+  text += judged_table(c);
   for (const auto& [line, why] : c.alarms) text += fmt::format("\n{}\n  {}\n", line, why);
   return text;
 }

@@ -14,7 +14,8 @@
 
 namespace gdr2 {
 
-/// A row of the table. `by` says which of recipe or tensor `value` names.
+/// A row of the table. `by` says what `value` names: "recipe" and "tensor" hold every element of GLOBAL once
+/// each; "stage" (a stage of the whole problem) and "chunk" (LOCAL) those of the judged run, unsigned.
 struct CalibrationKey {
   std::string kernel, dtype, contract;
   int order = 0;  ///< of summation: 0 as given, else a permutation of channels
@@ -27,6 +28,7 @@ struct CalibrationSums {
   std::int64_t elements = 0, beyond = 0;
   double sum_z = 0, sum_z2 = 0, max_z = 0;
   std::string worst;  ///< the case of max_z, as a line
+  std::int64_t explained = 0;  ///< beyond at first, and explained by a second look
 
   void add(const CalibrationSums& other);
   double rms() const;
@@ -45,7 +47,8 @@ struct CalibrationProgress {
 struct Calibration {
   std::map<std::string, CalibrationProgress> progress;  ///< by "kernel dtype"
   std::map<CalibrationKey, CalibrationSums> rows;
-  std::map<std::string, double> allowed;  ///< by "kernel dtype": the z that GLOBAL allows
+  std::map<std::string, double> allowed;  ///< by "kernel dtype": the z that GLOBAL allows; of stages and
+                                          ///< chunks by "kernel dtype stage R"
   std::map<std::string, std::string> alarms;  ///< the line of each right case that did not pass, and why
 
   void add(const Calibration& other);

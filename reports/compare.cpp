@@ -48,7 +48,8 @@ Cases cases_by_key(const RunRecord& run, bool seeds, bool kernels) {
   for (const auto& record : run.cases) {
     const auto line = seeds ? record.line : without(record.line, {"seed="});
     Key key{kernels ? record.kernel : "", record.note + " " + line};
-    if (const int copy = copies[key]++; copy > 0) std::get<1>(key) += fmt::format(" ({})", copy + 1);
+    if (const int copy = copies[key]++; copy > 0)
+      std::get<1>(key) += fmt::format(" ({})", copy + 1);
     cases[key] = &record;
   }
   return cases;
@@ -116,7 +117,8 @@ struct Group {
     ErrorChange change{.pairs = std::ssize(pairs), .elements = elements};
     const double n = double(pairs.size());
     double inside = 0, between = 0;
-    for (const auto& pair : pairs) change.log_ratio += pair.log_ratio / n, inside += pair.variance / (n * n);
+    for (const auto& pair : pairs)
+      change.log_ratio += pair.log_ratio / n, inside += pair.variance / (n * n);
     for (const auto& pair : pairs) between += std::pow(pair.log_ratio - change.log_ratio, 2);
     if (pairs.size() > 1) between /= n * (n - 1);
     change.deviation = std::sqrt(std::max(inside, between) + spread / n);
@@ -148,6 +150,7 @@ std::vector<ErrorChange> changes_of(const Groups& groups, bool same_seeds) {
     else if (!same_seeds && std::ssize(group.pairs) < kFewPairs)
       spread = HUGE_VAL;
     auto& change = changes.emplace_back(group.change(spread));
+    change.same_seeds = same_seeds;
     std::tie(change.kernel, change.dtype, change.tensor, change.recipe) = key;
   }
   std::ranges::stable_sort(changes, std::greater(), &ErrorChange::log_ratio);
@@ -217,7 +220,8 @@ class Comparer {
       return;
     }
     ++result_.paired;
-    if (!good) (passed(*before) ? result_.broken : result_.still_failing).push_back(change_of(before, now));
+    if (!good)
+      (passed(*before) ? result_.broken : result_.still_failing).push_back(change_of(before, now));
     if (passed(now) && !passed(*before)) result_.fixed.push_back(change_of(before, now));
     pair_tensors(*before, now, groups_);
     auto& time = times_[now.kernel];
@@ -237,14 +241,18 @@ double ErrorChange::ratio() const { return std::exp(log_ratio); }
 double ErrorChange::low() const { return std::exp(log_ratio - kNormal95 * deviation); }
 double ErrorChange::high() const { return std::exp(log_ratio + kNormal95 * deviation); }
 
+bool ErrorChange::is_clear(const GateLimits& gate) const {
+  return !(std::fabs(log_ratio) <= (same_seeds ? gate.deviations : gate.other_seeds) * deviation);
+}
+
 bool ErrorChange::is_regression(const GateLimits& gate) const {
-  return elements >= gate.elements && !(ratio() <= gate.ratio) &&
-         !(log_ratio <= gate.deviations * deviation);
+  return elements >= gate.elements && !(ratio() <= gate.ratio) && is_clear(gate);
 }
 
 int Comparison::exit_code(const GateLimits& gate) const {
   if (paired == 0) return 3;
-  const bool worse = std::ranges::any_of(errors, [&](const auto& e) { return e.is_regression(gate); });
+  const bool worse =
+      std::ranges::any_of(errors, [&](const auto& e) { return e.is_regression(gate); });
   return worse || !faults.empty() || !broken.empty() || !new_failures.empty() || !missing.empty()
              ? 1
              : 0;

@@ -16,12 +16,15 @@ namespace gdr2 {
 struct ErrorChange {
   std::string kernel, dtype, tensor, recipe;
   std::int64_t pairs = 0, elements = 0;
-  double log_ratio = 0;  ///< mean over the pairs of log(rms z new / rms z old)
-  double deviation = 0;  ///< standard deviation of that
+  double log_ratio = 0;    ///< mean over the pairs of log(rms z new / rms z old)
+  double deviation = 0;    ///< standard deviation of that
+  bool same_seeds = true;  ///< false: the pairs differ in their inputs
 
   double ratio() const;
-  double low() const;   ///< of the 95 % confidence interval
+  double low() const;  ///< of the 95 % confidence interval
   double high() const;
+  /// Whether it moved, up or down, by more than chance explains.
+  bool is_clear(const GateLimits& gate = kGate) const;
   bool is_regression(const GateLimits& gate = kGate) const;
 };
 
@@ -38,17 +41,17 @@ struct TimeChange {
 };
 
 struct Comparison {
-  std::int64_t paired = 0;                 ///< cases that ran in both
-  bool same_seeds = true;                  ///< false: pairs differ in their inputs
-  std::vector<ErrorChange> errors;         ///< largest growth first
-  std::vector<StateChange> broken;         ///< did not pass, and passed before
-  std::vector<StateChange> fixed;          ///< passes, and did not before
+  std::int64_t paired = 0;          ///< cases that ran in both
+  bool same_seeds = true;           ///< false: pairs differ in their inputs
+  std::vector<ErrorChange> errors;  ///< largest growth first
+  std::vector<StateChange> broken;  ///< did not pass, and passed before
+  std::vector<StateChange> fixed;   ///< passes, and did not before
   std::vector<StateChange> still_failing;
-  std::vector<StateChange> new_failures;   ///< of cases that the old run does not have
-  std::vector<std::string> missing;        ///< "kernel=K LINE": ran in the old run alone
-  std::int64_t added = 0;                  ///< ran in the new run alone
+  std::vector<StateChange> new_failures;  ///< of cases that the old run does not have
+  std::vector<std::string> missing;       ///< "kernel=K LINE": ran in the old run alone
+  std::int64_t added = 0;                 ///< ran in the new run alone
   std::vector<TimeChange> times;
-  std::vector<std::string> faults;         ///< why the runs cannot be compared as they are
+  std::vector<std::string> faults;  ///< why the runs cannot be compared as they are
 
   /// 0: no regression; 1: a regression, or a report that cannot stand for a pass; 3: nothing in common.
   int exit_code(const GateLimits& gate = kGate) const;

@@ -17,11 +17,13 @@ constexpr double kConfidence = 0.95;
 using Key = std::tuple<std::string, std::string, std::string>;  // kernel, case, pass
 using Rows = std::map<Key, const BenchRow*>;
 
-bool is_bad(const BenchRow& row) { return row.gate != State::kPassed && row.gate != State::kSkipped; }
+bool is_bad(const BenchRow& row) {
+  return row.gate != State::kPassed && row.gate != State::kSkipped;
+}
 
 std::string name_of(const BenchRow& row) {
-  return fmt::format("kernel={} {}  {}{}{}", row.kernel, row.line, row.pass, row.reason.empty() ? "" : ": ",
-                     row.reason);
+  return fmt::format("kernel={} {}  {}{}{}", row.kernel, row.line, row.pass,
+                     row.reason.empty() ? "" : ": ", row.reason);
 }
 
 std::set<std::string> peers_of(const BenchRun& old_run, const BenchRun& new_run) {
@@ -52,7 +54,8 @@ class Comparer {
     }
     note_peers();
     if (result_.times.empty()) result_.faults.push_back("the reports have no time in common");
-    std::ranges::stable_sort(result_.times, std::greater(), [](const auto& t) { return t.time.ratio; });
+    std::ranges::stable_sort(result_.times, std::greater(),
+                             [](const auto& t) { return t.time.ratio; });
     return std::move(result_);
   }
 
@@ -72,7 +75,8 @@ class Comparer {
   Rows rows_of(const BenchRun& run) const {
     Rows rows;
     for (const auto& row : run.rows)
-      rows[{by_kernel_ || peers_.contains(row.kernel) ? row.kernel : "", row.line, row.pass}] = &row;
+      rows[{by_kernel_ || peers_.contains(row.kernel) ? row.kernel : "", row.line, row.pass}] =
+          &row;
     return rows;
   }
 
@@ -87,27 +91,37 @@ class Comparer {
     const bool is_peer = peers_.contains(now.kernel);
     if (!before || before->ms.empty()) {
       ++result_.added;
-      if (is_bad(now) && !is_peer && (!before || !is_bad(*before))) result_.new_failures.push_back(name_of(now));
+      if (is_bad(now) && !is_peer && (!before || !is_bad(*before)))
+        result_.new_failures.push_back(name_of(now));
       return;
     }
     if (is_bad(now) && !is_peer) result_.broken.push_back(name_of(now));
     if (now.ms.empty()) return;
     if (before->device != now.device)
-      result_.faults.push_back(fmt::format("{}: timed on {}, and before on {}", name_of(now), now.device, before->device));
-    auto& change = result_.times.emplace_back(TimingChange{
-        .kernel = now.kernel, .line = now.line, .pass = now.pass, .is_peer = is_peer,
-        .old_ms = before->median_ms(), .new_ms = now.median_ms(), .time = time_ratio_of(before->ms, now.ms)});
+      result_.faults.push_back(fmt::format("{}: timed on {}, and before on {}", name_of(now),
+                                           now.device, before->device));
+    auto& change =
+        result_.times.emplace_back(TimingChange{.kernel = now.kernel,
+                                                .line = now.line,
+                                                .pass = now.pass,
+                                                .is_peer = is_peer,
+                                                .old_ms = before->median_ms(),
+                                                .new_ms = now.median_ms(),
+                                                .time = time_ratio_of(before->ms, now.ms)});
     if (before->memory_bytes > 0 && now.memory_bytes > 0)
       change.memory_ratio = now.memory_bytes / before->memory_bytes;
     if (change.time.rounds < kGate.rounds && !is_peer)
-      result_.faults.push_back(fmt::format("{}: {} rounds are too few", name_of(now), change.time.rounds));
+      result_.faults.push_back(
+          fmt::format("{}: {} rounds are too few", name_of(now), change.time.rounds));
   }
 
   /// Of the peers in the same case and pass the one that slowed down most.
   void note_peers() {
     for (auto& change : result_.times)
       for (const auto& other : result_.times) {
-        if (change.is_peer || !other.is_peer || other.line != change.line || other.pass != change.pass) continue;
+        if (change.is_peer || !other.is_peer || other.line != change.line ||
+            other.pass != change.pass)
+          continue;
         if (change.peer.empty() || other.time.ratio > change.peer_time.ratio)
           change.peer = other.kernel, change.peer_time = other.time;
       }
@@ -122,11 +136,13 @@ class Comparer {
 std::string row_text(const TimingChange& c) {
   const bool clear = c.time.low > 1 || c.time.high < 1;
   const auto* word = !clear ? "same" : c.time.ratio > 1 ? "slower" : "faster";
-  auto text = fmt::format("  {:<24}  {:<17}  {:>9.4f} -> {:>9.4f} ms  {:.3f}x [{:.3f}, {:.3f}]  {:<6}", c.kernel,
-                          c.pass, c.old_ms, c.new_ms, c.time.ratio, c.time.low, c.time.high, word);
+  auto text = fmt::format(
+      "  {:<24}  {:<17}  {:>9.4f} -> {:>9.4f} ms  {:.3f}x [{:.3f}, {:.3f}]  {:<6}", c.kernel,
+      c.pass, c.old_ms, c.new_ms, c.time.ratio, c.time.low, c.time.high, word);
   if (c.is_peer) text += "  (peer)";
   if (!c.peer.empty()) text += fmt::format("  {} {:.3f}x", c.peer, c.peer_time.ratio);
-  if (c.memory_ratio > 0 && c.memory_ratio != 1) text += fmt::format("  memory {:.3f}x", c.memory_ratio);
+  if (c.memory_ratio > 0 && c.memory_ratio != 1)
+    text += fmt::format("  memory {:.3f}x", c.memory_ratio);
   if (c.is_regression())
     text += "  REGRESSION";
   else if (c.time.ratio > kGate.time_ratio && c.slower_with_its_peer())
@@ -160,7 +176,10 @@ TimeRatio time_ratio_of(const std::vector<double>& old_ms, const std::vector<dou
     if (!(2 * below <= 1 - kConfidence)) break;
     k = i + 1, outside = 2 * below;
   }
-  return {.rounds = std::int64_t(n), .ratio = median_of(ratios), .low = ratios[k - 1], .high = ratios[n - k],
+  return {.rounds = std::int64_t(n),
+          .ratio = median_of(ratios),
+          .low = ratios[k - 1],
+          .high = ratios[n - k],
           .confidence = 1 - outside};
 }
 
@@ -169,14 +188,17 @@ bool TimingChange::slower_with_its_peer(const GateLimits& gate) const {
 }
 
 bool TimingChange::is_regression(const GateLimits& gate) const {
-  return !is_peer && time.rounds >= gate.rounds && !(time.ratio <= gate.time_ratio) && !(time.low <= 1) &&
-         !slower_with_its_peer(gate);
+  return !is_peer && time.rounds >= gate.rounds && !(time.ratio <= gate.time_ratio) &&
+         !(time.low <= 1) && !slower_with_its_peer(gate);
 }
 
 int BenchComparison::exit_code(const GateLimits& gate) const {
   if (times.empty() && broken.empty() && missing.empty()) return 3;
-  const bool worse = std::ranges::any_of(times, [&](const auto& t) { return t.is_regression(gate); });
-  return worse || !faults.empty() || !broken.empty() || !new_failures.empty() || !missing.empty() ? 1 : 0;
+  const bool worse =
+      std::ranges::any_of(times, [&](const auto& t) { return t.is_regression(gate); });
+  return worse || !faults.empty() || !broken.empty() || !new_failures.empty() || !missing.empty()
+             ? 1
+             : 0;
 }
 
 BenchComparison compare(const BenchRun& old_run, const BenchRun& new_run) {
@@ -184,15 +206,17 @@ BenchComparison compare(const BenchRun& old_run, const BenchRun& new_run) {
 }
 
 std::string comparison_text(const BenchComparison& c) {
-  auto text = fmt::format("{} times in both, {} only in the new report, {} only in the old one\n", c.times.size(),
-                          c.added, c.missing.size());
+  auto text = fmt::format("{} times in both, {} only in the new report, {} only in the old one\n",
+                          c.times.size(), c.added, c.missing.size());
   for (const auto& fault : c.faults) text += fmt::format("cannot stand for a pass: {}\n", fault);
   text += list("Broken: had a time", c.broken);
   text += list("New rows that did not pass their gate", c.new_failures);
   text += list("Missing: timed in the old report alone", c.missing);
-  if (!c.times.empty()) text += "\nTime, new over old: median of pairs of rounds with its confidence interval\n";
+  if (!c.times.empty())
+    text += "\nTime, new over old: median of pairs of rounds with its confidence interval\n";
   for (const auto& change : c.times) text += row_text(change);
-  const auto regressions = std::ranges::count_if(c.times, [](const auto& t) { return t.is_regression(); });
+  const auto regressions =
+      std::ranges::count_if(c.times, [](const auto& t) { return t.is_regression(); });
   text += fmt::format("\n{}: {} broken, {} new failures, {} missing, {} slower\n",
                       c.exit_code() == 0   ? "No regression"
                       : c.exit_code() == 3 ? "Nothing compared"

@@ -27,9 +27,9 @@ struct TimingChange {
   bool is_peer = false;
   double old_ms = 0, new_ms = 0;  ///< medians
   TimeRatio time;
-  std::string peer;               ///< that moved most of those in both runs; "" when there is none
+  std::string peer;  ///< that moved most of those in both runs; "" when there is none
   TimeRatio peer_time;
-  double memory_ratio = 0;        ///< new over old; 0: unknown
+  double memory_ratio = 0;  ///< new over old; 0: unknown
 
   bool slower_with_its_peer(const GateLimits& gate = kGate) const;
   bool is_regression(const GateLimits& gate = kGate) const;
@@ -41,7 +41,7 @@ struct BenchComparison {
   std::vector<std::string> new_failures;  ///< rows of the new run alone whose gate did not pass
   std::vector<std::string> missing;       ///< had times, and did not run or were skipped
   std::int64_t added = 0;
-  std::vector<std::string> faults;        ///< why the runs cannot be compared as they are
+  std::vector<std::string> faults;  ///< why the runs cannot be compared as they are
 
   /// 0: no regression; 1: a regression, or a report that cannot stand for a pass; 3: nothing in common.
   int exit_code(const GateLimits& gate = kGate) const;

@@ -30,16 +30,19 @@ void compare_mutants(const PowerStudy& before, const PowerStudy& after, PowerCom
     const auto old_state = found == old_mutants.end() ? "new" : found->second->state;
     if (found != old_mutants.end()) ++result.paired;
     const FaultChange change{name, now->what, old_state, now->state, now->reason};
-    if ((old_state == "caught" && now->state != "caught") || (old_state == "new" && now->state == "survived"))
+    if ((old_state == "caught" && now->state != "caught") ||
+        (old_state == "new" && now->state == "survived"))
       result.lost.push_back(change);
     else if (old_state == "survived" && now->state == "caught")
       result.won.push_back(change);
   }
   for (const auto& [name, mutant] : old_mutants)
-    if (mutant->state != "equivalent" && !new_mutants.contains(name)) result.missing.push_back("fault " + name);
+    if (mutant->state != "equivalent" && !new_mutants.contains(name))
+      result.missing.push_back("fault " + name);
 }
 
-void compare_perturbations(const PowerStudy& before, const PowerStudy& after, PowerComparison& result) {
+void compare_perturbations(const PowerStudy& before, const PowerStudy& after,
+                           PowerComparison& result) {
   for (const auto& [name, old_record] : before.perturbations) {
     const auto found = after.perturbations.find(name);
     if (found == after.perturbations.end()) {
@@ -48,15 +51,15 @@ void compare_perturbations(const PowerStudy& before, const PowerStudy& after, Po
     }
     ++result.paired;
     if (found->second.missed.size() > old_record.missed.size())
-      result.weaker.push_back(fmt::format("{}: {} of {} were not rejected, before {} of {}; now {}", name,
-                                          found->second.missed.size(), found->second.tried,
+      result.weaker.push_back(fmt::format("{}: {} of {} were not rejected, before {} of {}; now {}",
+                                          name, found->second.missed.size(), found->second.tried,
                                           old_record.missed.size(), old_record.tried,
                                           found->second.missed.back()));
   }
   for (const auto& [name, record] : after.perturbations)
     if (!before.perturbations.contains(name) && !record.missed.empty())
-      result.weaker.push_back(fmt::format("{}: new, and {} of {} were not rejected", name, record.missed.size(),
-                                          record.tried));
+      result.weaker.push_back(fmt::format("{}: new, and {} of {} were not rejected", name,
+                                          record.missed.size(), record.tried));
 }
 
 std::string change_rows(const char* title, const std::vector<FaultChange>& changes) {
@@ -79,38 +82,46 @@ std::string name_rows(const char* title, const std::vector<std::string>& names) 
 
 int PowerComparison::exit_code() const {
   if (paired == 0 && missing.empty()) return 3;
-  return !lost.empty() || !missing.empty() || !weaker.empty() || new_alarms > old_alarms || !faults.empty() ? 1
-                                                                                                            : 0;
+  return !lost.empty() || !missing.empty() || !weaker.empty() || new_alarms > old_alarms ||
+                 !faults.empty()
+             ? 1
+             : 0;
 }
 
 PowerComparison compare(const PowerReport& old_report, const PowerReport& new_report) {
   const auto &before = old_report.study, &after = new_report.study;
-  PowerComparison result{.old_score = total_score(before), .new_score = total_score(after),
-                         .old_alarms = before.right_alarms, .new_alarms = after.right_alarms,
-                         .old_right = before.right_cases, .new_right = after.right_cases};
+  PowerComparison result{.old_score = total_score(before),
+                         .new_score = total_score(after),
+                         .old_alarms = before.right_alarms,
+                         .new_alarms = after.right_alarms,
+                         .old_right = before.right_cases,
+                         .new_right = after.right_cases};
   expect_whole("the old study", old_report, result);
   expect_whole("the new study", new_report, result);
   compare_mutants(before, after, result);
   compare_perturbations(before, after, result);
-  if (result.paired == 0) result.faults.push_back("the studies have no fault and no perturbation in common");
+  if (result.paired == 0)
+    result.faults.push_back("the studies have no fault and no perturbation in common");
   return result;
 }
 
 std::string comparison_text(const PowerComparison& c) {
-  auto text = fmt::format("Faults caught: {} of {} -> {} of {}; right kernels accused: {} of {} -> {} of {}\n",
-                          c.old_score.caught, c.old_score.total, c.new_score.caught, c.new_score.total,
-                          c.old_alarms, c.old_right, c.new_alarms, c.new_right);
+  auto text = fmt::format(
+      "Faults caught: {} of {} -> {} of {}; right kernels accused: {} of {} -> {} of {}\n",
+      c.old_score.caught, c.old_score.total, c.new_score.caught, c.new_score.total, c.old_alarms,
+      c.old_right, c.new_alarms, c.new_right);
   for (const auto& fault : c.faults) text += fmt::format("cannot stand for a pass: {}\n", fault);
   text += change_rows("Lost", c.lost);
   text += change_rows("Won", c.won);
   text += name_rows("Perturbations of which more pass", c.weaker);
   text += name_rows("Missing: in the old study alone", c.missing);
-  text += fmt::format("\n{}: {} faults lost, {} perturbations weaker, {} missing, {} more false alarms\n",
-                      c.exit_code() == 0   ? "No regression"
-                      : c.exit_code() == 3 ? "Nothing compared"
-                                           : "REGRESSION",
-                      c.lost.size(), c.weaker.size(), c.missing.size(),
-                      c.new_alarms > c.old_alarms ? c.new_alarms - c.old_alarms : 0);
+  text += fmt::format(
+      "\n{}: {} faults lost, {} perturbations weaker, {} missing, {} more false alarms\n",
+      c.exit_code() == 0   ? "No regression"
+      : c.exit_code() == 3 ? "Nothing compared"
+                           : "REGRESSION",
+      c.lost.size(), c.weaker.size(), c.missing.size(),
+      c.new_alarms > c.old_alarms ? c.new_alarms - c.old_alarms : 0);
   return text;
 }
 

@@ -22,14 +22,14 @@ struct FaultChange {
 };
 
 struct PowerComparison {
-  std::int64_t paired = 0;              ///< faults and perturbations in both
+  std::int64_t paired = 0;  ///< faults and perturbations in both
   MutationScore old_score, new_score;
-  std::vector<FaultChange> lost;        ///< caught before and no longer, or new and not caught
-  std::vector<FaultChange> won;         ///< caught now
-  std::vector<std::string> missing;     ///< faults and perturbations of the old study alone
-  std::vector<std::string> weaker;      ///< perturbations of which more pass
+  std::vector<FaultChange> lost;     ///< caught before and no longer, or new and not caught
+  std::vector<FaultChange> won;      ///< caught now
+  std::vector<std::string> missing;  ///< faults and perturbations of the old study alone
+  std::vector<std::string> weaker;   ///< perturbations of which more pass
   std::int64_t old_alarms = 0, new_alarms = 0, old_right = 0, new_right = 0;
-  std::vector<std::string> faults;      ///< why the studies cannot be compared as they are
+  std::vector<std::string> faults;  ///< why the studies cannot be compared as they are
 
   /// 0: no regression; 1: a regression, or a study that cannot stand for a pass; 3: nothing in common.
   int exit_code() const;

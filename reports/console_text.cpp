@@ -48,8 +48,8 @@ std::string tensor_row(const TensorVerdict& tensor, Color color) {
   auto row = fmt::format("    {:<7}  {}  {:>7}  {:>6.2f}  {:>8.1e}  {:>8.1e}  {:>8.3g}",
                          tensor.leg == "local" ? fmt::format("{} *", to_string(s.name))
                                                : std::string(to_string(s.name)),
-                         state_word(tensor.state, color), z_of(s), s.rms_z,
-                         s.rel_norm, s.max_abs, s.max_ulp);
+                         state_word(tensor.state, color), z_of(s), s.rms_z, s.rel_norm, s.max_abs,
+                         s.max_ulp);
   if (!s.all_finite())
     row += fmt::format("  of {}: {} NaN, {} infinite, {} unlike a reference that is not finite",
                        s.count, s.nan, s.inf, s.missing);
@@ -112,8 +112,8 @@ std::string figure_table(const RunRecord& run) {
       if (kept.leg.empty() || part(figure) > part(kept)) kept = figure;
     }
   if (largest.empty()) return "";
-  auto text = fmt::format("\nLargest figure by dtype and leg\n{:<5}  {:<10}  {:>8}  {:>8}  of\n", "dtype",
-                          "leg", "value", "allowed");
+  auto text = fmt::format("\nLargest figure by dtype and leg\n{:<5}  {:<10}  {:>8}  {:>8}  of\n",
+                          "dtype", "leg", "value", "allowed");
   for (const auto& [key, f] : largest)
     text += fmt::format("{:<5}  {:<10}  {:>8.3g}  {:>8.3g}  {}\n", key.first, key.second, f.value,
                         f.allowed, f.what);
@@ -128,7 +128,8 @@ std::string diagnosis_text(const Diagnosis& d) {
   if (d.variance.empty()) return text;
   text += "    sigma^2    ";
   for (const auto& [name, share] : d.variance)
-    text += fmt::format("{}{:.0f} % {}", &name == &d.variance.front().name ? "" : ", ", 100 * share, name);
+    text += fmt::format("{}{:.0f} % {}", &name == &d.variance.front().name ? "" : ", ", 100 * share,
+                        name);
   return text + "\n";
 }
 
@@ -157,12 +158,14 @@ std::string details(const CaseRecord& record, bool verbose, Color color) {
   if (is_bad(record)) text += fmt::format("    {}\n", record.repro);
   if (!record.waiver.empty()) text += fmt::format("    waived: {}\n", record.waiver);
   if (!record.note.empty()) text += fmt::format("    {}\n", record.note);
+  for (const auto& note : verdict.notes) text += fmt::format("    {}\n", note);
   if (!record.contract.empty() && (is_bad(record) || verbose))
     text += fmt::format("    contract {}\n", record.contract);
   if (verdict.diagnosis) text += diagnosis_text(*verdict.diagnosis);
   if (verbose)
     for (const auto& f : verdict.figures)
-      text += fmt::format("    {:<10} {:.3g} of {:.3g} allowed: {}\n", f.leg, f.value, f.allowed, f.what);
+      text += fmt::format("    {:<10} {:.3g} of {:.3g} allowed: {}\n", f.leg, f.value, f.allowed,
+                          f.what);
   std::string tensors;
   for (const auto& tensor : verdict.tensors) {
     const bool passed = tensor.state == State::kPassed;

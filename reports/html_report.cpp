@@ -18,7 +18,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kDetailedCases = 200;  ///< not passed, with every figure; the others in the table
+constexpr std::size_t kDetailedCases =
+    200;  ///< not passed, with every figure; the others in the table
 
 /// A figure to look at: 4 digits; not finite as a word.
 Json figure(double x) {
@@ -49,8 +50,20 @@ class Words {
 /// [name, state, max_z, rms_z, rel_norm, max_ulp, elements that are not finite]
 Json tensor_row(const TensorVerdict& tensor, Words& words) {
   const auto& s = tensor.stats;
-  return {words(tensor_label(tensor)), words(to_string(tensor.state)), figure(s.max_z),
-          figure(s.rms_z), figure(s.rel_norm), figure(s.max_ulp), s.nan + s.inf + s.missing};
+  return {words(tensor_label(tensor)),
+          words(to_string(tensor.state)),
+          figure(s.max_z),
+          figure(s.rms_z),
+          figure(s.rel_norm),
+          figure(s.max_ulp),
+          s.nan + s.inf + s.missing};
+}
+
+/// The note of the case, and how its judging went where it was not as usual.
+std::string all_notes(const CaseRecord& record) {
+  auto text = record.note;
+  for (const auto& note : record.verdict.notes) text += (text.empty() ? "" : ". ") + note;
+  return text;
 }
 
 /// The members of a row are named in reports/html/src/data.js.
@@ -68,7 +81,7 @@ Json case_row(const CaseRecord& record, Words& words) {
           figure(verdict.difficulty.decay_span),
           figure(verdict.difficulty.condition),
           words(record.contract),
-          words(record.note),
+          words(all_notes(record)),
           words(record.waiver),
           passed ? "" : verdict.leg,
           passed ? "" : verdict.reason,
@@ -76,15 +89,17 @@ Json case_row(const CaseRecord& record, Words& words) {
           std::move(tensors)};
 }
 
-/// Tensors in full, those that it is the worst case of when it passed; figures of its legs, and its
-/// diagnosis.
-Json detail_of(const CaseRecord& record, bool failed, const std::set<std::string>& worst_of) {
+/// The tensors that failed, and those that it is the worst case of; figures of its legs, and its diagnosis.
+Json detail_of(const CaseRecord& record, const std::set<std::string>& worst_of) {
   auto detail = case_to_json(record)["verdict"];
   auto tensors = Json::array();
   for (std::size_t i = 0; i < record.verdict.tensors.size(); ++i) {
-    auto& tensor = detail["tensors"][i];
-    tensor["name"] = tensor_label(record.verdict.tensors[i]);
-    if (failed || worst_of.contains(tensor["name"])) tensors.push_back(std::move(tensor));
+    const auto label = tensor_label(record.verdict.tensors[i]);
+    if (record.verdict.tensors[i].state == State::kPassed && !worst_of.contains(label)) continue;
+    auto& tensor = tensors.emplace_back(std::move(detail["tensors"][i]));
+    tensor["name"] = label;
+    for (const char* pooled : {"histogram", "growth_z", "growth_rel", "batches"})
+      tensor.erase(pooled);
   }
   Json kept{{"tensors", std::move(tensors)}, {"figures", detail["figures"]}};
   if (detail.contains("diagnosis")) kept["diagnosis"] = detail["diagnosis"];
@@ -98,21 +113,24 @@ Json details_of(const RunRecord& run) {
   auto details = Json::object();
   std::size_t failures = 0;
   for (const auto& record : run.cases) {
-    const bool failed = record.verdict.state != State::kPassed && record.verdict.state != State::kSkipped;
+    const bool failed =
+        record.verdict.state != State::kPassed && record.verdict.state != State::kSkipped;
     if (worst.contains(record.index) || (failed && ++failures <= kDetailedCases))
-      details[std::to_string(record.index)] = detail_of(record, failed, worst[record.index]);
+      details[std::to_string(record.index)] = detail_of(record, worst[record.index]);
   }
   return details;
 }
 
 /// The largest figure of each leg, as a part of what is allowed, by kernel and dtype.
 Json leg_rows(const RunRecord& run) {
-  std::map<std::tuple<std::string, std::string, std::string>, std::pair<Figure, std::int64_t>> largest;
+  std::map<std::tuple<std::string, std::string, std::string>, std::pair<Figure, std::int64_t>>
+      largest;
   const auto part = [](const Figure& f) { return f.allowed > 0 ? f.value / f.allowed : 0; };
   for (const auto& record : run.cases)
     for (const auto& figure : record.verdict.figures) {
       auto& kept = largest[{record.kernel, record.dtype, figure.leg}];
-      if (kept.first.leg.empty() || !(part(figure) <= part(kept.first))) kept = {figure, record.index};
+      if (kept.first.leg.empty() || !(part(figure) <= part(kept.first)))
+        kept = {figure, record.index};
     }
   auto rows = Json::array();
   for (const auto& [key, kept] : largest)
@@ -129,18 +147,19 @@ Json leg_rows(const RunRecord& run) {
 Json accuracy_rows(const RunRecord& run) {
   auto rows = Json::array();
   for (const auto& row : accuracy_of(run))
-    rows.push_back({{"kernel", row.kernel},
-                    {"dtype", row.dtype},
-                    {"tensor", row.tensor},
-                    {"cases", row.cases},
-                    {"bad", row.bad},
-                    {"elements", row.elements},
-                    {"max_z", row.all_finite ? figure(row.max_z) : Json(row.has_nan ? "nan" : "inf")},
-                    {"rms_z", figure(row.pooled_z)},
-                    {"rel_norm", figure(row.rel_norm)},
-                    {"max_ulp", figure(row.max_ulp)},
-                    {"worst_case", row.worst_case},
-                    {"histogram", row.histogram}});
+    rows.push_back(
+        {{"kernel", row.kernel},
+         {"dtype", row.dtype},
+         {"tensor", row.tensor},
+         {"cases", row.cases},
+         {"bad", row.bad},
+         {"elements", row.elements},
+         {"max_z", row.all_finite ? figure(row.max_z) : Json(row.has_nan ? "nan" : "inf")},
+         {"rms_z", figure(row.pooled_z)},
+         {"rel_norm", figure(row.rel_norm)},
+         {"max_ulp", figure(row.max_ulp)},
+         {"worst_case", row.worst_case},
+         {"histogram", row.histogram}});
   return rows;
 }
 
@@ -174,8 +193,8 @@ Json growth_rows(const RunRecord& run) {
   };
   auto rows = Json::array();
   for (auto& [key, group] : groups) {
-    Json row{{"kernel", std::get<0>(key)}, {"dtype", std::get<1>(key)},
-             {"tensor", std::get<2>(key)}};
+    Json row{
+        {"kernel", std::get<0>(key)}, {"dtype", std::get<1>(key)}, {"tensor", std::get<2>(key)}};
     for (auto& block : group.z) {
       row["max_z"].push_back(largest(block));
       row["median_z"].push_back(median(block));
@@ -211,7 +230,8 @@ Json feature_rows(const RunRecord& run) {
     for (const auto& [key, tally] : tallies)
       if (key.first == int(i))
         kernels[key.second] = {tally.passed, tally.failed, tally.skipped, tally.reason};
-    rows.push_back({{"group", features()[i].group}, {"name", features()[i].name}, {"kernels", kernels}});
+    rows.push_back(
+        {{"group", features()[i].group}, {"name", features()[i].name}, {"kernels", kernels}});
   }
   return rows;
 }
@@ -220,8 +240,10 @@ Json feature_rows(const RunRecord& run) {
 
 void expect_html_page() {
   if (kHtmlPage.empty())
-    fail("--html: this gdr2 was built without the page of the report: install nodejs and npm, configure "
-         "again with -DGDR2_HTML=ON, and build");
+    fail(
+        "--html: this gdr2 was built without the page of the report: install nodejs and npm, "
+        "configure "
+        "again with -DGDR2_HTML=ON, and build");
 }
 
 std::string page_data(const RunRecord& run, const Studies& studies) {
@@ -250,7 +272,8 @@ std::string page_data(const RunRecord& run, const Studies& studies) {
 std::string html_report(const RunRecord& run, const Studies& studies) {
   expect_html_page();
   std::string page(kHtmlPage);
-  return page.replace(page.find(kPagePlaceholder), kPagePlaceholder.size(), page_data(run, studies));
+  return page.replace(page.find(kPagePlaceholder), kPagePlaceholder.size(),
+                      page_data(run, studies));
 }
 
 }  // namespace gdr2

@@ -27,7 +27,9 @@ Json parse_json(const std::string& text, const std::string& where) try {
   fail("{}: not JSON: at byte {}", where, e.byte);
 }
 
-Json read_json(const std::filesystem::path& path) { return parse_json(read_text(path), path.string()); }
+Json read_json(const std::filesystem::path& path) {
+  return parse_json(read_text(path), path.string());
+}
 
 std::string dump_json(const Json& json, int indent) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);

@@ -58,9 +58,10 @@ std::string case_xml(const CaseRecord& record) {
     default: break;
   }
   const auto* element = outcome_of(record) == Outcome::kError ? "error" : "failure";
-  return text + fmt::format(">\n      <{0} type=\"{1}\" message=\"{2}\">{3}</{0}>\n    </testcase>\n", element,
-                            to_string(record.verdict.state), reason,
-                            escaped(details(record, false, Color::kNever), "\n"));
+  return text +
+         fmt::format(">\n      <{0} type=\"{1}\" message=\"{2}\">{3}</{0}>\n    </testcase>\n",
+                     element, to_string(record.verdict.state), reason,
+                     escaped(details(record, false, Color::kNever), "\n"));
 }
 
 struct Suite {

@@ -10,7 +10,8 @@ void MapKeeper::offer(CaseRecord& record) {
     auto& stats = tensor.stats;
     if (stats.profile.maps.empty() && stats.window.empty()) continue;
     auto& worst = worst_[{record.kernel, record.dtype, tensor_label(tensor)}];
-    const Badness badness{tensor.state != State::kPassed, !stats.all_finite(), stats.max_z, -record.index};
+    const Badness badness{tensor.state != State::kPassed, !stats.all_finite(), stats.max_z,
+                          -record.index};
     worst.insert(badness);
     if (worst.size() > kMapsKept) worst.erase(worst.begin());
     if (worst.contains(badness)) continue;

@@ -21,7 +21,8 @@ class MapKeeper {
 
  private:
   using Group = std::tuple<std::string, std::string, std::string>;  // kernel, dtype, tensor
-  using Badness = std::tuple<bool, bool, double, std::int64_t>;  // not passed, not finite, z, -index
+  using Badness =
+      std::tuple<bool, bool, double, std::int64_t>;  // not passed, not finite, z, -index
   std::map<Group, std::set<Badness>> worst_;
 };
 

@@ -55,13 +55,14 @@ std::string head(const RunRecord& run) {
     const auto found = run.environment.find(key);
     return found == run.environment.end() ? std::string() : found->second;
   };
-  auto text = fmt::format("# gdr2: {}\n\n{} cases in {:.1f} s: {}.\n", good ? "passed" : "not passed",
-                          run.cases.size(), run.seconds,
+  auto text = fmt::format("# gdr2: {}\n\n{} cases in {:.1f} s: {}.\n",
+                          good ? "passed" : "not passed", run.cases.size(), run.seconds,
                           run.cases.empty() ? "nothing ran" : state_counts(run));
   if (!run.complete)
     text += fmt::format("\n**Interrupted: {} of {} cases done.**\n", run.cases.size(), run.planned);
-  text += fmt::format("\n{} on {}, {}; sources {}{}, {}.\n", code(fmt::format("{}", fmt::join(run.argv, " "))),
-                      cell(fact("cpu")), fact("device").empty() ? "no GPU" : cell(fact("device")),
+  text += fmt::format("\n{} on {}, {}; sources {}{}, {}.\n",
+                      code(fmt::format("{}", fmt::join(run.argv, " "))), cell(fact("cpu")),
+                      fact("device").empty() ? "no GPU" : cell(fact("device")),
                       run.git_sha.substr(0, 10), run.git_dirty ? " (modified)" : "", run.started);
   return text;
 }
@@ -72,11 +73,12 @@ std::string case_rows(const RunRecord& run, const char* title, std::size_t bytes
   Budget budget(bytes);
   for (const auto& record : run.cases)
     if (wanted(record))
-      budget.add(rows, fmt::format("| {} | {} | {} | {} |\n", to_string(record.verdict.state),
-                                   code(record.repro), cell(record.verdict.reason),
-                                   cell(record.waiver)));
+      budget.add(rows,
+                 fmt::format("| {} | {} | {} | {} |\n", to_string(record.verdict.state),
+                             code(record.repro), cell(record.verdict.reason), cell(record.waiver)));
   if (rows.empty()) return "";
-  auto text = fmt::format("\n## {}\n\n| state | command | reason | waiver |\n|---|---|---|---|\n{}", title, rows);
+  auto text = fmt::format("\n## {}\n\n| state | command | reason | waiver |\n|---|---|---|---|\n{}",
+                          title, rows);
   if (budget.left_out() > 0) text += fmt::format("\n... and {} more.\n", budget.left_out());
   return text;
 }
@@ -91,10 +93,12 @@ std::string accuracy_table(const RunRecord& run, std::size_t bytes) {
                                  r.max_ulp));
   if (rows.empty()) return "";
   auto text =
-      "\n## Accuracy\n\nLargest of any case; rms z over all elements. z is the error in standard deviations "
+      "\n## Accuracy\n\nLargest of any case; rms z over all elements. z is the error in standard "
+      "deviations "
       "of what the kernel's contract explains; * from the kernel's own chunk states.\n\n"
       "| kernel | dtype | tensor | cases | bad | max z | rms z | rel norm | max ulp |\n"
-      "|---|---|---|--:|--:|--:|--:|--:|--:|\n" + rows;
+      "|---|---|---|--:|--:|--:|--:|--:|--:|\n" +
+      rows;
   if (budget.left_out() > 0) text += fmt::format("\n... and {} more rows.\n", budget.left_out());
   return text;
 }

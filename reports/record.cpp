@@ -11,8 +11,8 @@ bool is_bad(const CaseRecord& record) {
 }
 
 int exit_code(const RunRecord& run, bool strict) {
-  const auto skipped = std::ranges::count(run.cases, State::kSkipped,
-                                          [](const auto& c) { return c.verdict.state; });
+  const auto skipped =
+      std::ranges::count(run.cases, State::kSkipped, [](const auto& c) { return c.verdict.state; });
   if (skipped == std::ssize(run.cases)) return 3;
   const bool bad = std::ranges::any_of(run.cases, is_bad);
   return !bad && run.complete && !(strict && skipped > 0) ? 0 : 1;

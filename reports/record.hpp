@@ -20,8 +20,8 @@ struct CaseRecord {
   std::string dtype;     ///< of the matrix products: "bf16", "tf32" ...
   std::string contract;  ///< the rounding sites that the verdict assumed
   std::string repro;     ///< the shell command that runs this case alone
-  std::string waiver;    ///< why it may fail, from the waivers file (reports/waivers.hpp); mostly ""
-  std::string note;      ///< what else to know, e.g. whose results were recorded; mostly ""
+  std::string waiver;  ///< why it may fail, from the waivers file (reports/waivers.hpp); mostly ""
+  std::string note;    ///< what else to know, e.g. whose results were recorded; mostly ""
   Verdict verdict;
   double seconds = 0;
 };
@@ -41,10 +41,10 @@ struct RunRecord {
   std::string started;                             ///< UTC, ISO 8601
   std::map<std::string, std::string> environment;  ///< host, os, cpu, compiler, device, driver ...
   std::vector<std::uint64_t> seeds;                ///< of the drawn cases, each once
-  std::string plan;                                ///< names the plan of the whole run: a hash of it
+  std::string plan;  ///< names the plan of the whole run: a hash of it
   Shard shard;
-  std::int64_t planned = 0;                        ///< cases that the run set out to do
-  bool complete = false;  ///< false: interrupted, `cases` is what it got to
+  std::int64_t planned = 0;  ///< cases that the run set out to do
+  bool complete = false;     ///< false: interrupted, `cases` is what it got to
   double seconds = 0;
   std::vector<CaseRecord> cases;
 };

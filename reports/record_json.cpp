@@ -36,10 +36,14 @@ Json to_json(const Window& window) {
 }
 
 Json to_json(const ErrorMap& map) {
-  return {{"rows", map.rows},           {"columns", map.columns},
-          {"row_count", map.row_count}, {"column_count", map.column_count},
-          {"height", map.height},       {"width", map.width},
-          {"rms_z", numbers(map.rms_z)}, {"max_z", numbers(map.max_z)}};
+  return {{"rows", map.rows},
+          {"columns", map.columns},
+          {"row_count", map.row_count},
+          {"column_count", map.column_count},
+          {"height", map.height},
+          {"width", map.width},
+          {"rms_z", numbers(map.rms_z)},
+          {"max_z", numbers(map.max_z)}};
 }
 
 Json to_json(const TensorVerdict& tensor) {
@@ -47,41 +51,42 @@ Json to_json(const TensorVerdict& tensor) {
   auto worst = Json::array();
   for (const auto& element : s.worst) worst.push_back(to_json(element));
   Json json{{"name", to_string(s.name)},
-          {"dtype", to_string(s.dtype)},
-          {"shape", s.shape},
-          {"state", to_string(tensor.state)},
-          {"reason", tensor.reason},
-          {"leg", tensor.leg},
-          {"subnormal", tensor.census.subnormal},
-          {"flushed", tensor.census.flushed},
-          {"cancelled", tensor.census.cancelled},
-          {"headroom", number(tensor.census.headroom)},
-          {"count", s.count},
-          {"nan", s.nan},
-          {"inf", s.inf},
-          {"missing", s.missing},
-          {"max_abs", number(s.max_abs)},
-          {"rel_norm", number(s.rel_norm)},
-          {"max_ulp", number(s.max_ulp)},
-          {"rms_z", number(s.rms_z)},
-          {"max_z", number(s.max_z)},
-          {"z50", number(s.z50)},
-          {"z90", number(s.z90)},
-          {"z99", number(s.z99)},
-          {"z999", number(s.z999)},
-          {"reference_rms", number(s.reference_rms)},
-          {"worst", std::move(worst)},
-          {"histogram", s.profile.histogram},
-          {"growth_z", numbers(s.profile.growth_z)},
-          {"growth_rel", numbers(s.profile.growth_rel)},
-          {"batches", numbers(s.profile.batches)}};
+            {"dtype", to_string(s.dtype)},
+            {"shape", s.shape},
+            {"state", to_string(tensor.state)},
+            {"reason", tensor.reason},
+            {"leg", tensor.leg},
+            {"subnormal", tensor.census.subnormal},
+            {"flushed", tensor.census.flushed},
+            {"cancelled", tensor.census.cancelled},
+            {"headroom", number(tensor.census.headroom)},
+            {"count", s.count},
+            {"nan", s.nan},
+            {"inf", s.inf},
+            {"missing", s.missing},
+            {"max_abs", number(s.max_abs)},
+            {"rel_norm", number(s.rel_norm)},
+            {"max_ulp", number(s.max_ulp)},
+            {"rms_z", number(s.rms_z)},
+            {"max_z", number(s.max_z)},
+            {"z50", number(s.z50)},
+            {"z90", number(s.z90)},
+            {"z99", number(s.z99)},
+            {"z999", number(s.z999)},
+            {"reference_rms", number(s.reference_rms)},
+            {"worst", std::move(worst)},
+            {"histogram", s.profile.histogram},
+            {"growth_z", numbers(s.profile.growth_z)},
+            {"growth_rel", numbers(s.profile.growth_rel)},
+            {"batches", numbers(s.profile.batches)}};
   if (!s.window.empty()) json["window"] = to_json(s.window);
   for (const auto& map : s.profile.maps) json["maps"].push_back(to_json(map));
   return json;
 }
 
 Json to_json(const Figure& f) {
-  return {{"leg", f.leg}, {"what", f.what}, {"value", number(f.value)}, {"allowed", number(f.allowed)}};
+  return {
+      {"leg", f.leg}, {"what", f.what}, {"value", number(f.value)}, {"allowed", number(f.allowed)}};
 }
 
 Json to_json(const Diagnosis& d) {
@@ -108,6 +113,7 @@ Json to_json(const Verdict& verdict) {
             {"figures", std::move(figures)},
             {"tensors", std::move(tensors)}};
   if (verdict.diagnosis) json["diagnosis"] = to_json(*verdict.diagnosis);
+  if (!verdict.notes.empty()) json["notes"] = verdict.notes;
   return json;
 }
 
@@ -177,11 +183,10 @@ TensorVerdict tensor_from(const JsonField& field) {
   tensor.state = state_from(field["state"]);
   tensor.reason = field["reason"].text();
   if (field.has("leg"))
-    tensor.leg = field["leg"].text(),
-    tensor.census = {.subnormal = field["subnormal"].integer(),
-                     .flushed = field["flushed"].integer(),
-                     .cancelled = field["cancelled"].integer(),
-                     .headroom = field["headroom"].number()};
+    tensor.leg = field["leg"].text(), tensor.census = {.subnormal = field["subnormal"].integer(),
+                                                       .flushed = field["flushed"].integer(),
+                                                       .cancelled = field["cancelled"].integer(),
+                                                       .headroom = field["headroom"].number()};
   s.count = field["count"].integer();
   s.nan = field["nan"].integer();
   s.inf = field["inf"].integer();
@@ -227,6 +232,8 @@ Verdict verdict_from(const JsonField& field) {
       verdict.figures.push_back({figure["leg"].text(), figure["what"].text(),
                                  figure["value"].number(), figure["allowed"].number()});
   if (field.has("diagnosis")) verdict.diagnosis = diagnosis_from(field["diagnosis"]);
+  if (field.has("notes"))
+    for (const auto& note : field["notes"].elements()) verdict.notes.push_back(note.text());
   return verdict;
 }
 
@@ -270,8 +277,8 @@ Json case_to_json(const CaseRecord& record) {
 
 RunRecord head_from_json(const JsonField& field) {
   if (const auto schema = field["schema"].integer(); schema < 1 || schema > kReportSchema)
-    field["schema"].reject(fmt::format("{} is not one of the schemas that this binary reads, 1 to {}",
-                                       schema, kReportSchema));
+    field["schema"].reject(fmt::format(
+        "{} is not one of the schemas that this binary reads, 1 to {}", schema, kReportSchema));
   RunRecord run;
   run.version = field["version"].text();
   run.git_sha = field["git_sha"].text();

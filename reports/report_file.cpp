@@ -75,11 +75,14 @@ void JsonSink::do_begin(const RunRecord& run) {
   partial_.close();
   write_whole(partial_path_, text);
   partial_.open(partial_path_, std::ios::app);
-  std::error_code kept;  // the report of a run that was interrupted: its cases stand in the partial file
+  std::error_code
+      kept;  // the report of a run that was interrupted: its cases stand in the partial file
   std::filesystem::remove(path_, kept);
 }
 
-void JsonSink::do_case_finished(const CaseRecord& record) { append(dump_json(case_to_json(record), -1)); }
+void JsonSink::do_case_finished(const CaseRecord& record) {
+  append(dump_json(case_to_json(record), -1));
+}
 
 void JsonSink::do_end(const RunRecord& run) {
   write_whole(path_, report_text(run));

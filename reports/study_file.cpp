@@ -30,7 +30,8 @@ Json read_report_json(const std::filesystem::path& path) {
 
 Json read_study(const std::filesystem::path& path, const std::string& section) {
   const auto json = read_report_json(path);
-  if (!json.contains(section)) fail("{}: no section '{}': not such a report", path.string(), section);
+  if (!json.contains(section))
+    fail("{}: no section '{}': not such a report", path.string(), section);
   return json[section];
 }
 

@@ -15,8 +15,8 @@
 namespace gdr2 {
 
 /// Written beside `path` and renamed, so that it appears whole. Throws Error naming the file.
-void write_study(const std::filesystem::path& path, const RunRecord& head, const std::string& section,
-                 const nlohmann::ordered_json& content);
+void write_study(const std::filesystem::path& path, const RunRecord& head,
+                 const std::string& section, const nlohmann::ordered_json& content);
 
 /// The section of a study; throws Error naming the file and what it lacks.
 nlohmann::ordered_json read_study(const std::filesystem::path& path, const std::string& section);

@@ -22,7 +22,8 @@ std::string trimmed(const std::string& text) {
 std::vector<std::string> fields_of(const std::string& line) {
   std::vector<std::string> fields;
   std::size_t begin = 0;
-  for (auto bar = line.find('|'); fields.size() < 3 && bar != std::string::npos; bar = line.find('|', begin)) {
+  for (auto bar = line.find('|'); fields.size() < 3 && bar != std::string::npos;
+       bar = line.find('|', begin)) {
     fields.push_back(trimmed(line.substr(begin, bar - begin)));
     begin = bar + 1;
   }
@@ -69,7 +70,8 @@ std::vector<Waiver> read_waivers(const std::filesystem::path& file) {
   return waivers;
 }
 
-void apply_waivers(const std::vector<Waiver>& waivers, const std::string& today, CaseRecord& record) {
+void apply_waivers(const std::vector<Waiver>& waivers, const std::string& today,
+                   CaseRecord& record) {
   const auto text = fmt::format("kernel={} {}", record.kernel, record.line);
   const auto waiver = std::ranges::find_if(
       waivers, [&](const auto& w) { return fnmatch(w.pattern.c_str(), text.c_str(), 0) == 0; });

@@ -27,7 +27,8 @@ struct Waiver {
 std::vector<Waiver> read_waivers(const std::filesystem::path& file);
 
 /// Applies the first waiver whose pattern fits, as of `today` (YYYY-MM-DD).
-void apply_waivers(const std::vector<Waiver>& waivers, const std::string& today, CaseRecord& record);
+void apply_waivers(const std::vector<Waiver>& waivers, const std::string& today,
+                   CaseRecord& record);
 
 /// Today in UTC, YYYY-MM-DD.
 std::string today();

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "kernels/abi/decode_padding.hpp"
 #include "kernels/abi/marshal.hpp"
 #include "kernels/abi/stopwatch.hpp"
 #include "reference/error.hpp"
@@ -299,29 +300,45 @@ class AbiDecodeKernel : public AbiKernel {
         ht->second.set(row * state + i, pool.get(slot_of(problem, row) * state + i));
   }
 
-  /// The call, with the rows' slots uploaded to `slots`.
-  gdr2_decode call_of(Mirror& mirror, const Problem& problem, const Tensors& inputs,
-                      const Tensors& outputs, const Tensor& pool, const SpaceBuffer& slots) const {
-    std::vector<std::int32_t> slot(problem.B);
-    for (std::int64_t row = 0; row < problem.B; ++row) slot[row] = std::int32_t(slot_of(problem, row));
-    space().upload(slots.get(), slot.data(), slot.size() * sizeof slot[0]);
+  static std::vector<std::int32_t> slots_of(const Problem& problem) {
+    std::vector<std::int32_t> slots(problem.B);
+    for (std::int64_t row = 0; row < problem.B; ++row) slots[row] = std::int32_t(slot_of(problem, row));
+    return slots;
+  }
+
+  /// The call, with the rows' slots uploaded to `device_slots`.
+  gdr2_decode call_of(Mirror& mirror, const Tensors& inputs, const Tensors& outputs, const Tensor& pool,
+                      const std::vector<std::int32_t>& slots, const SpaceBuffer& device_slots) const {
+    space().upload(device_slots.get(), slots.data(), slots.size() * sizeof slots[0]);
     const auto get = [&](Name name) { return mirrored(mirror, inputs, name); };
     return {get(Name::q), get(Name::k), get(Name::v), get(Name::g), get(Name::b), get(Name::w),
             get(Name::A_log), get(Name::dt_bias), mirrored(mirror, outputs, Name::o), mirror.add(pool),
-            reinterpret_cast<const std::int32_t*>(slots.get()), 2 * problem.B + 1};
+            reinterpret_cast<const std::int32_t*>(device_slots.get()), pool.shape()[0]};
   }
 
-  void do_forward(const Problem& problem, const Tensors& inputs, Tensors& outputs) const override {
+  void decode(const Problem& problem, const Tensors& inputs, const Tensors& outputs, const Tensor& pool,
+              const std::vector<std::int32_t>& slots) const {
     Mirror mirror(space());
-    const auto pool = make_pool(problem, inputs), before = pool.clone();
-    const SpaceBuffer slots(space(), problem.B * sizeof(std::int32_t));
-    const auto call = call_of(mirror, problem, inputs, outputs, pool, slots);
+    const SpaceBuffer device_slots(space(), slots.size() * sizeof slots[0]);
+    const auto call = call_of(mirror, inputs, outputs, pool, slots, device_slots);
     const AbiProblem abi(problem, space());
     auto s = scratch(query(problem, GDR2_PASS_DECODE), false);
     must(table().decode(abi.get(), &call, &s.abi), "decode", s.abi.error);
     space().synchronize();
     mirror.download();
+  }
+
+  void do_forward(const Problem& problem, const Tensors& inputs, Tensors& outputs) const override {
+    const auto pool = make_pool(problem, inputs), before = pool.clone();
+    decode(problem, inputs, outputs, pool, slots_of(problem));
     read_pool(problem, pool, before, outputs);
+    const auto rows = between_padding(problem, inputs, slots_of(problem));
+    if (refusal(rows.problem, GDR2_PASS_DECODE)) return;
+    const auto again = before.clone();
+    decode(rows.problem, rows.inputs, rows.outputs, again, rows.slots);
+    if (std::memcmp(again.data(), pool.data(), std::size_t(pool.size()) * size_of(pool.dtype())))
+      throw KernelFault(KernelFault::Kind::kWrong, "decode: rows of padding change what becomes of the states");
+    check_between_padding(rows, outputs);
   }
 
   struct Resident {
@@ -341,7 +358,7 @@ class AbiDecodeKernel : public AbiKernel {
     const auto pool = make_pool(problem, inputs);
     const auto outputs = allocated(problem, {Name::o});
     r->scratch.emplace(scratch(capability, false));
-    r->call = call_of(r->mirror, problem, inputs, outputs, pool, r->slots);
+    r->call = call_of(r->mirror, inputs, outputs, pool, slots_of(problem), r->slots);
     const auto call = [this, r] {
       must(table().decode(r->problem.get(), &r->call, &r->scratch->abi), "decode", r->scratch->abi.error);
     };

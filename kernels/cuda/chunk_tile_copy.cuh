@@ -39,8 +39,7 @@ __device__ __forceinline__ void copy_rows_async(T* tile, int ld, const T* source
 // spare.
 template <int Columns, int Threads, class Place, class T>
 GDR2_NOINLINE __device__ void copy_unaligned_rows(T* tile, const T* source, int64_t stride,
-                                                  int aligned, int rows, int columns,
-                                                  int thread) {
+                                                  int aligned, int rows, int columns, int thread) {
   const int unit = aligned / static_cast<int>(sizeof(T));  // 0: single elements
   const int step = unit > 0 ? unit : 1;
 #pragma unroll 1

@@ -17,8 +17,8 @@ TokenTensor tokens(const gdr2_problem& p, const gdr2_tensor& t, int64_t heads, i
     return reinterpret_cast<uintptr_t>(t.data) % bytes == 0 && channels % pack == 0 &&
            whole(t.stride[0], p.B) && whole(t.stride[1], p.T) && whole(t.stride[2], heads);
   };
-  return {t.data,  t.stride[0],        t.stride[1],
-          t.stride[2], t.dtype, allowed(16) ? 1 : 0, allowed(8) ? 8 : allowed(4) ? 4 : 0};
+  const int aligned = allowed(8) ? 8 : allowed(4) ? 4 : 0;
+  return {t.data, t.stride[0], t.stride[1], t.stride[2], t.dtype, allowed(16), aligned};
 }
 
 StateTensor state(const gdr2_problem& p, const gdr2_tensor& t) {

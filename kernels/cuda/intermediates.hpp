@@ -74,7 +74,8 @@ struct Intermediates {
   float* chunk_decay;  // [chunks, H, KP]
   Operand* h;          // [chunks, HV, VB, KB, 64, 64], null: not kept
   Operand* r;          // [chunks, HV, VB, 64, 64], null: not kept
-  Operand* aqk_rest;   // [chunks, H, 64, 64], what rounding took from aqk, times kRestScale; null: not kept
+  // What rounding took from aqk, times kRestScale.
+  Operand* aqk_rest;  // [chunks, H, 64, 64], null: not kept
   int32_t H, HV, kb, vb;
 
   __host__ __device__ RecordTiles tiles() const { return {kb}; }

@@ -123,12 +123,10 @@ __global__ void __launch_bounds__(kPrepThreads, sizeof(typename P::Operand) == 2
     store_direct_scores(matrices.T, matrices.Aqk, of_query, of_erase, p.neg_eigval ? 2.0f : 1.0f,
                         norm, at);
   }
-  for (int n = 0; n < 2; ++n)
-    store_scores_between(matrices.T, matrices.Aqk, between[n], n, at);
+  for (int n = 0; n < 2; ++n) store_scores_between(matrices.T, matrices.Aqk, between[n], n, at);
   sync_threads();
   store_matrix_tile<P>(out.record_tile(c, h, out.tiles().aqk()), matrices.Aqk, chunk.rows,
-                       at.thread(),
-                       out.aqk_rest == nullptr ? nullptr : out.aqk_rest_tile(c, h));
+                       at.thread(), out.aqk_rest == nullptr ? nullptr : out.aqk_rest_tile(c, h));
   export_matrix(stages.Aqk, c, h, matrices.Aqk, chunk.rows, false);
   if (stages.T.data != nullptr) {
     export_matrix(stages.T, c, h, matrices.T, chunk.rows, true);

@@ -198,7 +198,8 @@ __device__ __forceinline__ void add_scores_inside(float (&sum)[4],
     if constexpr (sizeof(typename P::Operand) == 2) {
       const auto keys = right_tile_stacked(slab.k + row * kChunk, rests.k, channel, at.lane);
       multiply<P>(x, left, keys);
-      multiply_to_right_half<P>(x, tile_fragment_stacked(rests.q, rests.e, 0, channel, at.lane), keys);
+      multiply_to_right_half<P>(x, tile_fragment_stacked(rests.q, rests.e, 0, channel, at.lane),
+                                keys);
     } else {
       multiply<P>(x, left, tile_fragment_stacked(slab.k, slab.k, row, channel, at.lane));
     }

@@ -36,7 +36,7 @@ struct PrepShared {
   };
   float log_total[kBlocks * kSlab], total[kBlocks * kSlab];  // by block: sum of g, exp of it
   PairDecays decays[kBlocks][2];                             // by warp
-  WaitingSums between[2];  // by thread: the scores between blocks
+  WaitingSums between[2];                                    // by thread: the scores between blocks
 };
 
 // What a warp does with one slab.

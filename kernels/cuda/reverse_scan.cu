@@ -207,7 +207,9 @@ void with_shape(const DeviceProblem& p, const Function& function) {
     constexpr int KB = decltype(kp)::value / kChunk;
     if constexpr (sizeof(typename P::Operand) == 2) {
       using Wide = Shape<P, KB, 4, 8>;
-      if (sizeof(Shared<Wide>) > shared_memory_limit()) return function(Shape<P, KB, 4, KB == 4 ? 4 : 5>{});
+      constexpr int kFewSlots = KB == 4 ? 4 : 5;
+      if (sizeof(Shared<Wide>) > shared_memory_limit())
+        return function(Shape<P, KB, 4, kFewSlots>{});
       if (!narrow(p, value_blocks(p.V))) return function(Wide{});
       function(Shape<P, KB, 2, 8>{});
     } else {

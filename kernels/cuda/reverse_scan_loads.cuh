@@ -175,7 +175,8 @@ class Stream {
       return;
     }
     copy_unaligned_rows<S::kColumns, S::kThreads, PlaceInCotangent<S>>(
-        tile, row + work_.first_column, x.token, x.aligned, rows, p_.V - work_.first_column, thread);
+        tile, row + work_.first_column, x.token, x.aligned, rows, p_.V - work_.first_column,
+        thread);
   }
 
   Shared<S>& shared_;

@@ -117,18 +117,16 @@ struct Walk {
     arrive_as_warp(shared.meetings.state_stands);
   }
 
-  // Z of a chunk.
-  __device__ __forceinline__ void take_targets(Accumulator (&rows)[S::kStrips], int index) {
-    wait_transfer(shared.meetings.values_stand, index % 2);
-    load_targets<S>(rows, shared, index);
-    arrive_as_warp(shared.meetings.values_read);
-  }
-
   __device__ __forceinline__ void solve_chunks() {
     Meetings& meetings = shared.meetings;
+    ValueStream<S> values(shared, p);
+    for (int i = 0; i < S::kValueBuffers; ++i) values.fetch();
+    copy_wait<S::kValueBuffers - 1>();
+    arrive(meetings.erased);
     publish_state();
     Accumulator rows[S::kStrips];
-    if (shared.work.chunks > 0) take_targets(rows, 0);
+    wait_transfer(meetings.erased, 0);
+    if (shared.work.chunks > 0) load_targets<S>(rows, shared, 0);
     for (int index = 0; index < shared.work.chunks; ++index, ring.next_chunk()) {
       const uint32_t parity = index % 2;
       wait_transfer(meetings.state_stands, parity);
@@ -140,14 +138,16 @@ struct Walk {
       wait_products<0>();
       publish_operand<S>(shared.x, rows);
       publish_to_engines();
+      copy_wait<S::kValueBuffers - 2>();  // the next chunk's are here
       arrive(meetings.erased);
       take_rest<S>(rows);  // R starts from what rounding took from X: A's diagonal is one
-      wait_transfer(meetings.erased, parity);
+      wait_transfer(meetings.erased, parity ^ 1);
 
       const Operand* solution = ring.template wait<S::kSolve>();
       begin_products();
       start_product<LeftStorage::kRows, Product::kAdd>(rows, solution, shared.x);
       commit_products();
+      values.fetch();
       if (index > 0) wait_transfer(meetings.rows_read, parity ^ 1);
       wait_products<0>();
       publish_operand<S>(shared.r, rows);
@@ -159,7 +159,7 @@ struct Walk {
       state.start_update(ring);
       commit_products();
       export_rows(index, rows);
-      if (index + 1 < shared.work.chunks) take_targets(rows, index + 1);
+      if (index + 1 < shared.work.chunks) load_targets<S>(rows, shared, index + 1);
       wait_products<0>();
       publish_state();
     }
@@ -282,7 +282,7 @@ __global__ void __launch_bounds__(S::kThreads, 1)
     if (thread_index() == 0) {
       shared.work = work_of<S>(p, m.vb);
       for (Transfer& transfer : shared.arrives) start_transfer(transfer, 1);
-      shared.meetings.start(S::kValueThreads);
+      shared.meetings.start();
       publish_to_engines();
     }
     sync_threads();
@@ -295,9 +295,7 @@ __global__ void __launch_bounds__(S::kThreads, 1)
       walk_sequence<S, 1>(shared, p, stages);
     } else {
       lower_registers<S::kFeederRegisters>();
-      if (thread_index() == S::kFeeder) feed_chunks(shared, m);
-      const int value_thread = thread_index() - S::kFirstValueThread;
-      if (value_thread >= 0) ValueStream<S>{shared, p, value_thread}.copy_chunks();
+      if (thread_index() == 2 * kWarpgroup) feed_chunks(shared, m);
     }
   }
 }
@@ -311,8 +309,8 @@ template <class S>
 void launch_warpgroup_shape(const DeviceProblem& p, const Intermediates<typename S::Operand>& m,
                             const ScanStages& stages) {
   static_assert(sizeof(WarpgroupShared<S>) <= 227 * 1024);
-  launch("scan_warpgroup", scan_warpgroup_kernel<S>, dim3(static_cast<unsigned>(ctas<S>(p))), S::kThreads, sizeof(WarpgroupShared<S>),
-         p.stream, p, m, stages);
+  launch("scan_warpgroup", scan_warpgroup_kernel<S>, dim3(static_cast<unsigned>(ctas<S>(p))),
+         S::kThreads, sizeof(WarpgroupShared<S>), p.stream, p, m, stages);
 }
 
 // function(WarpgroupShape<..>{}) with how the scan of this problem is cut: the widest parts that give

@@ -2,7 +2,7 @@
 // The warpgroup scan's shared memory and what flows into it. Records arrive by bulk copies, two
 // neighbouring tiles a step, in a ring of slots that a warp of its own keeps full: as soon as a
 // slot's tiles are used, it starts the copy that takes their place. v and w, whose rows are
-// strided, arrive by the asynchronous copies of two more warps.
+// strided, arrive by the asynchronous copies of the warpgroup that uses them.
 #pragma once
 
 #include "kernels/cuda/device/warpgroup.cuh"
@@ -11,7 +11,7 @@
 namespace gdr2::cuda::scan {
 
 // As Shape; here a CTA has a multiprocessor to itself, two warpgroups and a third of which one thread
-// and two warps feed them, and all slots of the ring are under way or in use.
+// feeds them, and all slots of the ring are under way or in use.
 template <class Products, int KeyBlocks, int Strips>
 struct WarpgroupShape {
   using P = Products;
@@ -20,9 +20,7 @@ struct WarpgroupShape {
   static constexpr int kSolve = KeyBlocks, kSteps = KeyBlocks + 1 + (KeyBlocks + 1) / 2;
   static constexpr int tiles(int step) { return KeyBlocks == 1 && step == kSteps - 1 ? 1 : 2; }
 
-  static constexpr int kThreads = 3 * kWarpgroup, kRegisters = 232, kFeederRegisters = 40;
-  static constexpr int kFeeder = 2 * kWarpgroup;  // the thread that feeds the ring
-  static constexpr int kValueThreads = 2 * kWarp, kFirstValueThread = kThreads - kValueThreads;
+  static constexpr int kThreads = 3 * kWarpgroup, kRegisters = 240, kFeederRegisters = 24;
   static constexpr int kSlots = Strips == 2 ? 10 : Strips == 4 ? 8 : 6, kValueBuffers = 2;
   // The decay comes with the solve step and is used before that chunk's first slots are free; one
   // buffer more, so that nothing is written while a warp may still be about to leave its reading.
@@ -30,21 +28,17 @@ struct WarpgroupShape {
   static_assert(kSteps <= kSlots);
 };
 
-// What the warps of a chunk wait for; one phase a chunk.
+// What the warps of a chunk wait for; one phase a chunk, `erased` one more before the first.
 struct Meetings {
   Transfer state_stands;  // S as operand, by both warpgroups
-  Transfer values_stand;  // v and w
-  Transfer values_read;   // by the first warpgroup
-  Transfer erased;        // X as operand, by the first's threads
+  Transfer erased;        // X as operand and the next chunk's v and w, by the first's threads
   Transfer
       rows_stand;      // R as operand, by the first; S is read by the second and kept by the feeder
   Transfer rows_read;  // R is read by the second and kept by the feeder
 
-  __device__ __forceinline__ void start(int value_threads) {
+  __device__ __forceinline__ void start() {
     constexpr int kWarps = kWarpgroup / kWarp;
     start_transfer(state_stands, 2 * kWarps);
-    start_transfer(values_stand, value_threads);
-    start_transfer(values_read, kWarps);
     start_transfer(erased, kWarpgroup);
     start_transfer(rows_stand, 2 * kWarps + 1);
     start_transfer(rows_read, kWarps + 1);
@@ -154,48 +148,55 @@ struct PlaceOfValue {
   __device__ __forceinline__ int operator()(int r, int c) const { return value_at<S>(r, c); }
 };
 
-// The copies of v and w, chunk after chunk, by threads that have nothing else to do. Zero past the
-// tail and past V.
+// A warpgroup's copies of v and w, chunk after chunk; each chunk one group.
 template <class S>
 struct ValueStream {
   using Operand = typename S::Operand;
+  static constexpr int kUnits = S::kColumns / 8, kRowStep = kWarpgroup / kUnits;
+
   WarpgroupShared<S>& shared;
   const DeviceProblem& p;
-  int thread;  // of kValueThreads
+  const Operand *v, *w;  // this thread's, vector path only
+  int index = 0;         // the next chunk
 
-  __device__ __forceinline__ void copy_chunks() const {
-    Meetings& meetings = shared.meetings;
-    for (int index = 0; index < shared.work.chunks; ++index) {
-      // The chunk before the last one has left the buffer.
-      if (index >= S::kValueBuffers) wait_transfer(meetings.values_read, index % 2);
+  __device__ __forceinline__ ValueStream(WarpgroupShared<S>& shared, const DeviceProblem& p)
+      : shared(shared), p(p) {
+    const Work& work = shared.work;
+    const int r = thread_index() % kWarpgroup / kUnits,
+              c = work.first_column + thread_index() % kUnits * 8;
+    v = p.v.row<const Operand>(work.sequence.batch, work.sequence.token + r, work.hv) + c;
+    w = p.w.row<const Operand>(work.sequence.batch, work.sequence.token + r, work.hv) + c;
+  }
+
+  __device__ __forceinline__ void fetch() {
+    if (index < shared.work.chunks) {  // a group in any case
       auto& values = shared.values[index % S::kValueBuffers];
-      fetch_columns(values.v, p.v, index);
-      fetch_columns(values.w, p.w, index);
-      copy_commit();
-      copy_wait<0>();
-      arrive(meetings.values_stand);
+      fetch_columns(values.v, p.v, v);
+      fetch_columns(values.w, p.w, w);
     }
+    ++index;
+    copy_commit();
   }
 
  private:
+  // Zero past the tail and past V.
   __device__ __forceinline__ void fetch_columns(Operand* tile, const TokenTensor& x,
-                                                int index) const {
+                                                const Operand*& source) const {
     const Work& work = shared.work;
-    const int rows = work.rows(index), columns = p.V - work.first_column;
-    const Operand* source =
-        x.row<const Operand>(work.sequence.batch,
-                             work.sequence.token + static_cast<int64_t>(index) * kChunk, work.hv) +
-        work.first_column;
-    if (!x.vector)
-      return copy_unaligned_rows<S::kColumns, S::kValueThreads, PlaceOfValue<S>>(
-          tile, source, x.token, x.aligned, rows, columns, thread);
-    constexpr int kUnits = S::kColumns / 8, kStep = S::kValueThreads / kUnits;
-    const int c = thread % kUnits * 8;
-#pragma unroll 2
-    for (int r = thread / kUnits; r < kChunk; r += kStep) {
-      const bool valid = r < rows && c < columns;
-      copy_async_16(tile + value_at<S>(r, c), valid ? source + r * x.token + c : source, valid);
+    const int thread = fresh_thread_index() % kWarpgroup, rows = work.rows(index);
+    if (x.vector) {
+      const int r = thread / kUnits, c = thread % kUnits * 8;
+      static_assert(kRowStep % 8 == 0);  // so that rows r + kRowStep i have r's permutation
+      copy_rows_async<kRowStep, kChunk>(tile + value_at<S>(r, c), S::kColumns, source, x.token, r,
+                                        rows, work.first_column + c < p.V,
+                                        static_cast<const Operand*>(x.data));
+      source += kChunk * x.token;
+      return;
     }
+    const Operand* row = x.row<const Operand>(
+        work.sequence.batch, work.sequence.token + static_cast<int64_t>(index) * kChunk, work.hv);
+    copy_unaligned_rows<S::kColumns, kWarpgroup, PlaceOfValue<S>>(
+        tile, row + work.first_column, x.token, x.aligned, rows, p.V - work.first_column, thread);
   }
 };
 

@@ -28,9 +28,9 @@ namespace {
 
 using Kind = KernelFault::Kind;
 
-constexpr int kPollMs = 20;                             // between looks at the child's memory
-constexpr std::size_t kLongestAnswer = 64u << 20;       // bytes; more is no answer
-constexpr std::size_t kComplaint = 400;                 // characters of standard error in a reason
+constexpr int kPollMs = 20;                        // between looks at the child's memory
+constexpr std::size_t kLongestAnswer = 64u << 20;  // bytes; more is no answer
+constexpr std::size_t kComplaint = 400;            // characters of standard error in a reason
 constexpr auto kGrace = std::chrono::milliseconds(5000);  // for a killed process to go
 
 void must(int error, const char* call) {
@@ -62,8 +62,8 @@ pid_t spawn(const std::string& command, int in, int out, int errors, int shared)
   sigemptyset(&none);
   sigemptyset(&defaults);
   for (int signal : {SIGINT, SIGTERM, SIGPIPE}) sigaddset(&defaults, signal);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-                                            POSIX_SPAWN_SETSIGDEF);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &defaults);
@@ -117,9 +117,8 @@ Child::~Child() {
 }
 
 std::string Child::ask(const std::string& line, const Limits& limits) {
-  const auto deadline =
-      Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                         std::chrono::duration<double>(limits.timeout_s));
+  const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                           std::chrono::duration<double>(limits.timeout_s));
   send(line + "\n", deadline, limits);
   for (;;) {
     if (const auto end = unread_.find('\n'); end != std::string::npos) {
@@ -149,14 +148,16 @@ void Child::send(const std::string& line, Clock::time_point deadline, const Limi
   }
 }
 
-void Child::wait_for(int descriptor, short event, Clock::time_point deadline, const Limits& limits) {
+void Child::wait_for(int descriptor, short event, Clock::time_point deadline,
+                     const Limits& limits) {
   for (;;) {
     pollfd what{descriptor, event, 0};
     if (poll(&what, 1, kPollMs) > 0) return;
     if (limits.memory && own_memory() > limits.memory) {
       kill_and_wait();
-      throw KernelFault(Kind::kCrashed, fmt::format("the kernel's process grew past {} MB of memory",
-                                                    limits.memory >> 20));
+      throw KernelFault(
+          Kind::kCrashed,
+          fmt::format("the kernel's process grew past {} MB of memory", limits.memory >> 20));
     }
     if (Clock::now() >= deadline) {
       kill_and_wait();

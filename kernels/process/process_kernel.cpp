@@ -32,7 +32,9 @@ class ProcessKernel : public Kernel {
   /// `foreign`: not built in, so held to the contract of the settings when there is one.
   ProcessKernel(std::string name, std::string description, std::string address,
                 std::shared_ptr<WorkerPool> pool, bool foreign)
-      : Kernel(std::move(name), std::move(description), std::move(address)), pool_(std::move(pool)), foreign_(foreign) {}
+      : Kernel(std::move(name), std::move(description), std::move(address)),
+        pool_(std::move(pool)),
+        foreign_(foreign) {}
 
  private:
   std::optional<std::string> do_unsupported(const Problem& problem) const override {
@@ -61,7 +63,8 @@ class ProcessKernel : public Kernel {
     call("backward", problem, inputs, gradients);
   }
 
-  void call(const char* pass, const Problem& problem, const Tensors& inputs, Tensors& results) const {
+  void call(const char* pass, const Problem& problem, const Tensors& inputs,
+            Tensors& results) const {
     WorkerLease worker(pool_);
     const auto descriptions = worker.file().put({&inputs, &results});
     auto request = request_of(pass, problem);
@@ -135,7 +138,8 @@ class ProcessKernel : public Kernel {
 
   TimedCall do_prepare_timing(const Problem& problem, const Tensors& inputs,
                               Pass pass) const override {
-    const auto worker = std::make_shared<WorkerLease>(pool_);  // keeps the tensors between the rounds
+    const auto worker =
+        std::make_shared<WorkerLease>(pool_);  // keeps the tensors between the rounds
     auto request = request_of("prepare_timing", problem);
     request["backward"] = pass == Pass::kForwardBackward;
     request["inputs"] = worker->file().put({&inputs});
@@ -150,7 +154,8 @@ class ProcessKernel : public Kernel {
       const auto times = worker->ask({{"call", "time"}, {"repetitions", repetitions}});
       auto ms = times.at("ms").get<std::vector<double>>();
       if (int(ms.size()) != repetitions)
-        throw KernelFault(Kind::kWrong, fmt::format("{} times for {} calls", ms.size(), repetitions));
+        throw KernelFault(Kind::kWrong,
+                          fmt::format("{} times for {} calls", ms.size(), repetitions));
       return ms;
     };
     return timed;
@@ -213,8 +218,9 @@ std::unique_ptr<Kernel> make_isolated_library(const std::string& path) {
 }
 
 std::unique_ptr<Kernel> make_isolated(const Kernel& kernel) {
-  return std::make_unique<ProcessKernel>(kernel.name(), kernel.description(), kernel.address(),
-                                         std::make_shared<WorkerPool>(worker_command(kernel.name()), 0), false);
+  return std::make_unique<ProcessKernel>(
+      kernel.name(), kernel.description(), kernel.address(),
+      std::make_shared<WorkerPool>(worker_command(kernel.name()), 0), false);
 }
 
 }  // namespace gdr2

@@ -74,9 +74,10 @@ std::string difference(const Json& given, const Json& due) {
     const auto& other = given[name];
     for (const char* field : {"dtype", "shape"})
       if (!other.is_object() || !other.contains(field) || other[field] != tensor[field])
-        return fmt::format("{}: {} is {}, not {}", name, field,
-                           other.is_object() && other.contains(field) ? other[field].dump() : "unknown",
-                           tensor[field].dump());
+        return fmt::format(
+            "{}: {} is {}, not {}", name, field,
+            other.is_object() && other.contains(field) ? other[field].dump() : "unknown",
+            tensor[field].dump());
   }
   for (const auto& [name, tensor] : given.items())
     if (!due.contains(name)) return fmt::format("{}: a result nobody asked for", name);

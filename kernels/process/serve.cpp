@@ -71,7 +71,8 @@ class Server {
     const auto inputs = file.tensors(request.at("inputs"));
     auto outputs = file.tensors(request.at("outputs"));
     const auto problem = problem_of(request);
-    forward ? kernel_.forward(problem, inputs, outputs) : kernel_.backward(problem, inputs, outputs);
+    forward ? kernel_.forward(problem, inputs, outputs)
+            : kernel_.backward(problem, inputs, outputs);
     file.write_back();
     return {{"ok", true}, {"results", protocol::signature_of(outputs)}};
   }
@@ -79,9 +80,9 @@ class Server {
   Json prepare_timing(const Json& request) {
     MappedTensors file(request.at("file").get<std::string>());
     timed_ = {};
-    timed_ = kernel_.prepare_timing(problem_of(request), file.tensors(request.at("inputs")),
-                                    request.at("backward").get<bool>() ? Pass::kForwardBackward
-                                                                       : Pass::kForward);
+    timed_ = kernel_.prepare_timing(
+        problem_of(request), file.tensors(request.at("inputs")),
+        request.at("backward").get<bool>() ? Pass::kForwardBackward : Pass::kForward);
     return {{"ok", true},
             {"kernels_ms", timed_.kernels_ms},
             {"memory_bytes", timed_.memory_bytes},

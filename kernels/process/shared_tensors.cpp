@@ -78,7 +78,8 @@ std::string header_of(const std::vector<Piece>& pieces) {
 
 }  // namespace
 
-SharedFile::SharedFile() : descriptor_(memfd_create("gdr2-tensors", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
+SharedFile::SharedFile()
+    : descriptor_(memfd_create("gdr2-tensors", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
   if (descriptor_ < 0) fail("shared memory: {}", std::strerror(errno));
   // A worker that shortens the file would take this process down with a bus error.
   if (fcntl(descriptor_, F_ADD_SEALS, F_SEAL_SHRINK) != 0)
@@ -158,7 +159,8 @@ Tensors MappedTensors::tensors(const Json& descriptions) {
     const auto begin = d.at("storage").at(0).get<std::size_t>();
     const auto end = d.at("storage").at(1).get<std::size_t>(), at = d.at("at").get<std::size_t>();
     const auto shape = d.at("shape").get<Shape>();
-    const bool empty = element_count(shape) == 0;  // a view into a storage may lie beyond its end then
+    const bool empty =
+        element_count(shape) == 0;  // a view into a storage may lie beyond its end then
     if (begin > end || end > size_ || at < begin || (at > end && !empty))
       fail("tensor '{}' is outside the file", text);
     auto& storage = storages_[{begin, end}];

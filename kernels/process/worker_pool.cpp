@@ -35,8 +35,9 @@ Json Worker::ask(const Json& request) {
   const auto line = child_.ask(request.dump(), limits());
   auto answer = Json::parse(line, nullptr, false);
   if (!answer.is_object() || !answer.contains("ok") || !answer["ok"].is_boolean())
-    throw KernelFault(Kind::kCrashed, fmt::format("the kernel's process sent something that is no answer: {}",
-                                                  shown(line)));
+    throw KernelFault(
+        Kind::kCrashed,
+        fmt::format("the kernel's process sent something that is no answer: {}", shown(line)));
   return answer;
 }
 

@@ -8,9 +8,10 @@
 #include "properties/judge/downgrades.hpp"
 #include "properties/judge/elements.hpp"
 #include "properties/judge/guarded.hpp"
+#include "properties/judge/large.hpp"
 #include "properties/judge/screen.hpp"
+#include "properties/judge/second_look.hpp"
 #include "properties/judge/statistics.hpp"
-#include "properties/judge/tolerances.hpp"
 #include "reference/emulate.hpp"
 #include "reference/error.hpp"
 
@@ -38,7 +39,7 @@ Evidence gather(const Problem& problem, const Tensors& inputs, const Contract& c
                 Values<double> values, const EnvelopeSource& envelope_of) {
   const auto stages = stages_in(values);
   return {problem, contract, to_values<double>(inputs), std::move(values),
-          envelope_of(problem, inputs, contract, stages), {}};
+          envelope_of(problem, inputs, contract, stages, Look::kFirst), {}};
 }
 
 /// Elements that the kernel gives no value for take the reference's, unexplained: no leg counts them.
@@ -63,19 +64,29 @@ class Judge {
  public:
   Judge(const Problem& problem, const Tensors& inputs, const Contract& contract,
         const Tensors& results, const CheckOptions& options)
-      : inputs_(inputs), results_(results), options_(options) {
-    auto values = to_values<double>(results);
-    whole_ = gather(problem, inputs, contract, std::move(values), options.envelope);
+      : inputs_(inputs), results_(results), options_(options), large_(work_of(problem) > options.global_work) {
+    if (large_)
+      whole_.problem = problem, whole_.contract = contract;
+    else
+      whole_ = gather(problem, inputs, contract, to_values<double>(results), options.envelope);
   }
 
   Verdict verdict() {
-    judge_elements(whole_, nullptr, verdict_);
-    if (verdict_.leg != "exact") {
-      if (options_.local) judge_chunks();
+    if (large_) {
+      judge_chunks();
+      judge_large(whole_.problem, inputs_, whole_.contract, results_, cut_ ? std::ssize(cut_->chunks) : 0,
+                  options_.global_work, verdict_);
+    } else {
+      note_explained(look_again(whole_, inputs_, options_.envelope), "");
+      judge_elements(whole_, nullptr, verdict_);
+      if (options_.local && verdict_.leg != "exact") judge_chunks();
+    }
+    const bool has_evidence = cut_ || !large_;
+    if (has_evidence && verdict_.leg != "exact") {
       if (options_.statistics) judge_classes();
       if (options_.contract) judge_contract();
     }
-    if (options_.diagnosis && verdict_.state == State::kFailed) diagnose();
+    if (has_evidence && options_.diagnosis && verdict_.state == State::kFailed) diagnose();
     return std::move(verdict_);
   }
 
@@ -85,19 +96,26 @@ class Judge {
 
   void judge_chunks() {
     const auto& p = whole_.problem;
-    if (!can_cut(p, results_) || !has_long_sequence(p)) return;
+    if (!can_cut(p, results_) || !(large_ || has_long_sequence(p))) return;
     cut_ = cut(p, inputs_, results_,
-               chosen_chunks(p, inputs_, results_, tolerance::kLocalChunks));
+               chosen_chunks(p, inputs_, results_, tolerance::kLocalChunks, options_.global_work));
     try {
       local_ = gather(cut_->problem, cut_->inputs, whole_.contract, cut_->results, make_envelope);
+      fill_unknown(local_);
+      note_explained(look_again(local_, cut_->inputs, make_envelope), " of chunks");
     } catch (const EnvelopeOverflow& overflow) {
       cut_.reset();
       if (verdict_.state == State::kPassed)
         verdict_.state = State::kMistrusted, verdict_.leg = "local", verdict_.reason = overflow.what();
       return;
     }
-    fill_unknown(local_);
     judge_elements(local_, &*cut_, verdict_);
+  }
+
+  void note_explained(std::int64_t count, const char* where) {
+    if (count == 0) return;
+    verdict_.notes.push_back(fmt::format("{} elements{} are beyond what {} members explain and within what {} others do",
+                                         count, where, tolerance::kEnsemble, tolerance::kSecondLook));
   }
 
   void judge_classes() {
@@ -162,6 +180,7 @@ class Judge {
 
   const Tensors &inputs_, &results_;
   const CheckOptions& options_;
+  bool large_;
   Evidence whole_, local_;
   std::optional<Cut> cut_;
   std::optional<std::vector<SiteFit>> fits_;

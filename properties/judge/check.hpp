@@ -10,6 +10,7 @@
 #include "fixtures/case.hpp"
 #include "kernels/kernel.hpp"
 #include "properties/judge/envelope.hpp"
+#include "properties/judge/tolerances.hpp"
 #include "reference/verdict.hpp"
 
 namespace gdr2 {
@@ -19,6 +20,7 @@ struct CheckOptions {
   EnvelopeSource envelope = make_envelope;  ///< of the whole problem
   bool local = true, statistics = true, contract = true;
   bool diagnosis = true;                    ///< localise a failure
+  double global_work = tolerance::kGlobalWork;  ///< of a problem, up to which GLOBAL is run (large.hpp)
 };
 
 Verdict check(const Kernel& kernel, const Case& c, const CheckOptions& options = {});

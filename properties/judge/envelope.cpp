@@ -17,7 +17,14 @@
 namespace gdr2 {
 namespace {
 
-using tolerance::kEnsemble;
+/// Members by their numbers, which seed them.
+struct Members {
+  int first, count;
+};
+Members members_of(Look look) {
+  if (look == Look::kFirst) return {0, tolerance::kEnsemble};
+  return {tolerance::kEnsemble, tolerance::kSecondLook};
+}
 
 /// The token recurrence, in a precision that is exact for the contract's purposes; stages by the chunk
 /// form in double.
@@ -51,17 +58,20 @@ std::vector<float> accumulate(const std::vector<double>& y, const std::vector<do
   return errors;
 }
 
-/// take(make(n)) for every member, in their order; two at a time when a member is much work.
+/// take(make(n)) for every member, in their order; several at a time when a member is much work.
 template <class Make, class Take>
-void each_member(const Problem& p, const Make& make, const Take& take) {
+void each_member(const Problem& p, Members members, const Make& make, const Take& take) {
   constexpr double kMuch = 0x1p25;  // tokens times elements of a state: about a second
+  constexpr unsigned kAtOnce = 8;   // a member is as large as all results in double
   const double work = double(p.B * p.T) * double(p.HV * p.K * p.V);
-  const bool two = work >= kMuch && std::thread::hardware_concurrency() > 1;
-  for (int n = 0; n < kEnsemble; n += two ? 2 : 1) {
-    std::future<Values<double>> other;
-    if (two) other = std::async(std::launch::async, make, n + 1);
+  const int at_once = work >= kMuch ? int(std::clamp(std::thread::hardware_concurrency(), 1u, kAtOnce)) : 1;
+  const int end = members.first + members.count;
+  for (int n = members.first; n < end; n += at_once) {
+    std::vector<std::future<Values<double>>> others;
+    for (int i = n + 1; i < std::min(n + at_once, end); ++i)
+      others.push_back(std::async(std::launch::async, make, i));
     take(make(n));
-    if (two) take(other.get());
+    for (auto& other : others) take(other.get());
   }
 }
 
@@ -92,9 +102,27 @@ Pools pools_of(const Problem& problem, Name name) {
   return pools;
 }
 
+/// Sum of the magnitudes of a score's terms: no partial sum in any order is larger. Of an element of A,
+/// which is made of scores, the largest of its chunk's T.
+Values<double> score_bounds(Problem problem, Values<double> in, const std::vector<Name>& stages) {
+  if (std::ranges::none_of(stages, is_score)) return {};
+  for (auto name : {Name::q, Name::k, Name::b})
+    for (auto& x : in.at(name)) x = std::fabs(x);
+  problem.backward = false;
+  auto bounds = exact_stages(problem, in, {Name::T, Name::Aqk});
+  auto& of_A = bounds[Name::A] = bounds.at(Name::T);
+  constexpr std::size_t kMatrix = kChunk * kChunk;
+  for (std::size_t first = 0; first < of_A.size(); first += kMatrix) {
+    const auto chunk = std::span(of_A).subspan(first, kMatrix);
+    const double most = *std::ranges::max_element(chunk);
+    for (std::size_t i = 0; i < kMatrix; ++i) chunk[i] = i / kChunk > i % kChunk ? most : 0;
+  }
+  return bounds;
+}
+
 /// sigma^2 = (N s^2 + w r^2) / (N + w) + ulp^2 / 12 + flush^2, or 0 for an exact element.
 std::vector<double> sigma_of(const Problem& problem, Name name, const Contract& contract,
-                             const std::vector<double>& y, const Spread& spread) {
+                             const std::vector<double>& y, const Spread& spread, int count) {
   const Format stored = format_of(dtype_of(problem, name));
   const double flush =
       tolerance::kFlushed * rounding::exp2i(traits(contract.accumulator).min_exponent);
@@ -104,35 +132,41 @@ std::vector<double> sigma_of(const Problem& problem, Name name, const Contract& 
     const auto pool = std::span(order).subspan(begin, width);
     double row_sum = 0;
     for (auto i : pool) row_sum += spread.sum[i];
-    const double r2 = row_sum / double(width * kEnsemble);
-    // A score is one sum: of a few of them all 16 orders may hit y* by chance.
-    const bool few = is_score(name) && std::ranges::count_if(pool, [&](auto i) { return y[i] != 0; }) <
-                                           tolerance::kLeastExact;
+    const double r2 = row_sum / double(width * count);
     for (auto i : pool) {
       const bool held = round_nearest(y[i], stored) == y[i];
-      if (row_sum == 0 && spread.exact[i] && held && !(few && y[i] != 0)) continue;
+      if (row_sum == 0 && spread.exact[i] && held) continue;
       const double ulp_stored = std::isfinite(ulp(y[i], stored)) ? ulp(y[i], stored) : 0;
       const double pooled = (spread.sum[i] + tolerance::kRowWeight * r2) /
-                            (kEnsemble + tolerance::kRowWeight);
+                            (count + tolerance::kRowWeight);
       sigma[i] = std::sqrt(pooled + ulp_stored * ulp_stored / 12 + flush * flush);
     }
   }
   return sigma;
 }
 
+/// A score is one sum. Where its terms have few bits hardly any order rounds, and no draw may have shown it.
+void allow_a_rounding(const Contract& contract, const std::vector<double>& bound, std::vector<double>& sigma) {
+  for (std::size_t i = 0; i < sigma.size(); ++i)
+    if (bound[i] > 0) sigma[i] = std::hypot(sigma[i], tolerance::kOfOneRounding * ulp(bound[i], contract.accumulator));
+}
+
 }  // namespace
 
 Envelope make_envelope(const Problem& problem, const Tensors& inputs, const Contract& contract,
-                       const std::vector<Name>& stages) {
+                       const std::vector<Name>& stages, Look look) {
   const auto in = to_values<double>(inputs);
+  const auto members = members_of(look);
   Envelope envelope{truth(problem, in, contract, stages), {}, {}};
   std::map<Name, Spread> spreads;
-  each_member(problem, [&](int n) { return emulate(problem, in, contract, RoundingMode::kStochastic, n + 1, stages); },
+  each_member(problem, members, [&](int n) { return emulate(problem, in, contract, RoundingMode::kStochastic, n + 1, stages); },
               [&](const Values<double>& values) {
-                auto& errors = envelope.members.emplace_back();
+                Values<float> errors;
                 for (const auto& [name, x] : values)
                   errors[name] = accumulate(envelope.reference.at(name), x, spreads[name]);
+                if (look == Look::kFirst) envelope.members.push_back(std::move(errors));
               });
+  const auto bounds = score_bounds(problem, in, stages);
   for (const auto& [name, y] : envelope.reference) {
     const auto& spread = spreads[name];
     for (std::size_t i = 0; i < y.size(); ++i)
@@ -140,7 +174,8 @@ Envelope make_envelope(const Problem& problem, const Tensors& inputs, const Cont
         throw EnvelopeOverflow(fmt::format("{} {}: the contract's own arithmetic overflows where "
                                            "the reference is {:g}",
                                            to_string(name), element_name(problem, name, i), y[i]));
-    envelope.sigma[name] = sigma_of(problem, name, contract, y, spread);
+    envelope.sigma[name] = sigma_of(problem, name, contract, y, spread, members.count);
+    if (is_score(name)) allow_a_rounding(contract, bounds.at(name), envelope.sigma[name]);
   }
   return envelope;
 }

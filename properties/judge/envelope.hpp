@@ -16,6 +16,10 @@
 
 namespace gdr2 {
 
+/// Which members an ensemble has. kSecond: others and more of them, for elements that the first look
+/// accuses (second_look.hpp); their errors are not kept.
+enum class Look { kFirst, kSecond };
+
 struct Envelope {
   Values<double> reference;  ///< y*, every output and gradient of the problem
   Values<double> sigma;      ///< one standard deviation; 0: the value must be exact
@@ -25,11 +29,11 @@ struct Envelope {
 /// Outputs, gradients when problem.backward, and the asked stages. Throws EnvelopeOverflow when the
 /// contract's own arithmetic overflows on these inputs where the reference is finite.
 Envelope make_envelope(const Problem& problem, const Tensors& inputs, const Contract& contract,
-                       const std::vector<Name>& stages = {});
+                       const std::vector<Name>& stages = {}, Look look = Look::kFirst);
 
 /// How a check comes by an envelope: make_envelope, or one kept from an earlier check of the case.
 using EnvelopeSource = std::function<Envelope(const Problem&, const Tensors& inputs, const Contract&,
-                                              const std::vector<Name>& stages)>;
+                                              const std::vector<Name>& stages, Look)>;
 
 class EnvelopeOverflow : public std::runtime_error {
  public:

@@ -66,20 +66,35 @@ std::vector<double> suspicions(const Cut& all) {
   return suspicion;
 }
 
+/// `count` of them, the first and the last included.
+std::vector<std::int64_t> evenly_spaced(const std::vector<std::int64_t>& all, std::int64_t count) {
+  if (std::ssize(all) <= count) return all;
+  std::vector<std::int64_t> spaced;
+  for (std::int64_t i = 0; i < count; ++i) spaced.push_back(all[i * (std::ssize(all) - 1) / (count - 1)]);
+  return spaced;
+}
+
+/// Chunks that exact arithmetic can be asked about.
+std::int64_t affordable(const Problem& p, std::int64_t least, double most_work) {
+  return std::max(least, std::int64_t(most_work / double(kChunk * p.HV * p.K * p.V)));
+}
+
 }  // namespace
 
 std::vector<std::int64_t> chosen_chunks(const Problem& problem, const Tensors& inputs,
-                                        const Tensors& results, std::int64_t most) {
+                                        const Tensors& results, std::int64_t most, double most_work) {
   std::vector<std::int64_t> all(chunk_count(problem));
   std::iota(all.begin(), all.end(), 0);
   if (std::ssize(all) <= most) return all;
-  const auto spaced = most / 2, last = std::ssize(all) - 1;
-  std::set<std::int64_t> chosen;
-  for (std::int64_t i = 0; i < spaced; ++i) chosen.insert(i * last / (spaced - 1));
-  const auto suspicion = suspicions(cut(problem, inputs, results, all));
-  std::ranges::stable_sort(all, std::greater{}, [&](auto c) { return suspicion[c]; });
-  for (auto c : all)
-    if (std::ssize(chosen) < most) chosen.insert(c);
+  const auto screened = evenly_spaced(all, affordable(problem, most, most_work));
+  const auto spaced = evenly_spaced(all, most / 2);
+  std::set<std::int64_t> chosen(spaced.begin(), spaced.end());
+  const auto suspicion = suspicions(cut(problem, inputs, results, screened));
+  std::vector<std::int64_t> order(screened.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::greater{}, [&](auto i) { return suspicion[i]; });
+  for (auto i : order)
+    if (std::ssize(chosen) < most) chosen.insert(screened[i]);
   return {chosen.begin(), chosen.end()};
 }
 

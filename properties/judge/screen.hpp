@@ -8,8 +8,9 @@
 
 namespace gdr2 {
 
-/// At most `most` indices into chunks_of(problem), ascending; all when there are no more.
+/// At most `most` indices into chunks_of(problem), ascending; all when there are no more. Of a large problem
+/// as many evenly spaced chunks are compared as make up `most_work` (large.hpp).
 std::vector<std::int64_t> chosen_chunks(const Problem& problem, const Tensors& inputs,
-                                        const Tensors& results, std::int64_t most);
+                                        const Tensors& results, std::int64_t most, double most_work);
 
 }  // namespace gdr2

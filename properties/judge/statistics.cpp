@@ -114,6 +114,11 @@ void keep_worse(Figure& worst, Figure figure, std::string what) {
   worst.what = std::move(what);
 }
 
+/// Below the accumulator's normal numbers: a kernel may flush it, and do so everywhere alike.
+bool may_be_flushed(const Contract& contract, double y) {
+  return std::fabs(y) < tolerance::kFlushed * rounding::exp2i(traits(contract.accumulator).min_exponent);
+}
+
 }  // namespace
 
 std::vector<Figure> judge_statistics(const Evidence& e) {
@@ -122,9 +127,10 @@ std::vector<Figure> judge_statistics(const Evidence& e) {
     if (tolerance::sums_decide(e.contract, name)) continue;  // one order is one draw for many elements
     const Places places(e.problem, name);
     const auto& sigma = e.envelope.sigma.at(name);
+    const auto& y = e.envelope.reference.at(name);
     std::vector<Classes> kinds(std::size(kKinds));
     for (std::size_t i = 0; i < values.size(); ++i) {
-      if (!(sigma[i] > 0) || !std::isfinite(values[i])) continue;
+      if (!(sigma[i] > 0) || !std::isfinite(values[i]) || may_be_flushed(e.contract, y[i])) continue;
       const auto place = places[std::int64_t(i)];
       for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
         const auto id = kKinds[kind].id(place);

@@ -12,14 +12,23 @@ namespace gdr2::tolerance {
 /// before pooling; the cost is linear.
 inline constexpr int kEnsemble = 16;
 
+/// Further members that decide on elements which the first ones accuse. Where two roundings make up an
+/// error and are even bets, they cancel in all of 16 members once in 2^16; in 64, once in 2^64.
+inline constexpr int kSecondLook = 64;
+
+/// A second look is taken when no more than so many rows' worth of elements of a tensor are accused: what
+/// the draws of one or two roundings reach. More are no accident of draws.
+inline constexpr std::int64_t kAccusedRows = 2;
+
 /// Weight, in members, of the row's mean square in an element's variance:
 /// sigma^2 = (N s^2 + w r^2) / (N + w). It bounds sigma from below where an element's own 16 draws
 /// happen to lie close together.
 inline constexpr double kRowWeight = 4;
 
-/// Elements other than 0 that a block of scores must have before all 16 members hitting y* counts as
-/// exact arithmetic: a score is one sum, and of a few sums every order may round to the same.
-inline constexpr int kLeastExact = 16;
+/// sigma of a score (T, A_qk and what A takes from them) holds so many ulps, in the accumulator's format, of
+/// the sum of its terms' magnitudes. Times z = 16 it is 0.8 ulp: one rounding, half an ulp at most, of the
+/// largest partial sum that any order has. Sums of 16-bit products round so rarely that no draw need show it.
+inline constexpr double kOfOneRounding = 0.05;
 
 /// GLOBAL: FAILED when not |value - reference| <= z sigma. Where operands are rounded to fewer bits
 /// than sums, their rounding dominates: a right kernel sits at rms z of about 0.7 (stochastic rounding
@@ -50,6 +59,10 @@ inline double global_z(const Contract& contract) {
 inline double z_of(const Contract& contract, Name name) {
   return sums_decide(contract, name) ? kGlobalZOfSums : kGlobalZ;
 }
+
+/// GLOBAL: tokens times elements of a state (T HV K V) up to which it is run: 16 members take half an hour
+/// there. LOCAL screens so many at most.
+inline constexpr double kGlobalWork = 0x1p32;
 
 /// LOCAL: chunks of a case that are judged at most.
 inline constexpr std::int64_t kLocalChunks = 16;

@@ -2,6 +2,8 @@
 #include "properties/laws/balance.hpp"
 
 #include <algorithm>
+#include <future>
+#include <thread>
 
 #include "properties/judge/tolerances.hpp"
 #include "reference/error.hpp"
@@ -9,39 +11,54 @@
 namespace gdr2::laws {
 namespace {
 
-/// rms of the rows (tokens, or one state) of each sequence, head by head: [N, heads]
-std::vector<double> rms(const Problem& p, bool state, const std::vector<double>& x,
-                        std::int64_t heads, std::int64_t channels) {
+constexpr std::int64_t kLeastOfThread = 4096;  // tokens
+
+}  // namespace
+
+std::optional<std::string> Figures::first_in_parts(std::int64_t count, const Part& part) {
+  const auto threads = std::clamp<std::int64_t>(count / kLeastOfThread, 1,
+                                                std::max(1u, std::thread::hardware_concurrency()));
+  std::vector<std::future<std::optional<std::string>>> parts;
+  for (std::int64_t i = 0; i < threads; ++i)
+    parts.push_back(std::async(i + 1 < threads ? std::launch::async : std::launch::deferred, part,
+                               count * i / threads, count * (i + 1) / threads));
+  std::optional<std::string> first;
+  for (auto i = parts.size(); i-- > 0;)  // the deferred one beside the others
+    if (auto found = parts[i].get()) first = std::move(found);
+  return first;
+}
+
+/// Of the rows (tokens, or one state) of each sequence, head by head. [N, heads]
+std::vector<double> Figures::rms_of(const Values& v, bool state) const {
   std::vector<double> rms;
   std::int64_t n = 0;
-  for (auto s : p.sequences()) {
+  for (auto s : problem_.sequences()) {
     if (state) s = {n, n + 1};
-    for (std::int64_t h = 0; h < heads; ++h) {
-      double sum = 0;
-      for (auto row = s.begin; row < s.end; ++row)
-        for (std::int64_t c = 0; c < channels; ++c)
-          sum += std::pow(x[(row * heads + h) * channels + c], 2);
-      const auto count = double(std::max<std::int64_t>(1, s.length() * channels));
-      rms.push_back(std::sqrt(sum / count));
-    }
+    std::vector<double> sums(v.heads, 0.0);
+    for (auto row = s.begin; row < s.end; ++row)
+      for (std::int64_t h = 0; h < v.heads; ++h)
+        for (std::int64_t c = 0; c < v.channels; ++c) {
+          const double x = v.get((row * v.heads + h) * v.channels + c);
+          sums[h] += x * x;
+        }
+    const auto count = double(std::max<std::int64_t>(1, s.length() * v.channels));
+    for (double sum : sums) rms.push_back(std::sqrt(sum / count));
     ++n;
   }
   return rms;
 }
 
-}  // namespace
-
 Figures::Figures(const Problem& problem, const Tensors& tensors, double unit)
     : problem_(problem), unit_(unit) {
+  std::vector<std::future<void>> sizes;
   for (const auto& [name, tensor] : tensors) {
-    if (is_parameter(name)) continue;
+    if (is_parameter(name) || is_stage(name)) continue;
     const bool state = is_state(name);
-    const auto heads = state ? problem.HV : tensor.shape()[2];
-    const auto channels = state ? problem.K * problem.V : tensor.shape()[3];
-    Values v{tensor.to_doubles(), heads, channels, {}};
-    v.rms = rms(problem, state, v.values, heads, channels);
-    values_[name] = std::move(v);
+    auto& v = values_[name] = {tensor, tensor.is_dense(), state ? problem.HV : tensor.shape()[2],
+                               state ? problem.K * problem.V : tensor.shape()[3], {}};
+    sizes.push_back(std::async(std::launch::async, [this, &v, state] { v.rms = rms_of(v, state); }));
   }
+  for (auto& size : sizes) size.get();
 }
 
 double Figures::size_of_product(Name x, Name y, std::int64_t n, std::int64_t head) const {

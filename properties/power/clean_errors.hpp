@@ -8,6 +8,7 @@
 
 #include "fixtures/case.hpp"
 #include "kernels/kernel.hpp"
+#include "properties/power/envelope_memo.hpp"
 #include "reference/verdict.hpp"
 
 namespace gdr2 {
@@ -18,7 +19,8 @@ struct CleanErrors {
   Name name{};
   int order = 0;
   std::int64_t elements = 0;
-  std::int64_t beyond = 0;  ///< not |z| <= what GLOBAL allows: NaN, infinite, too far
+  std::int64_t beyond = 0;     ///< not |z| <= what GLOBAL allows: NaN, infinite, too far
+  std::int64_t explained = 0;  ///< beyond at first, and explained by a second look
   double sum_z = 0, sum_z2 = 0, max_z = 0;
 };
 
@@ -27,6 +29,7 @@ struct CleanCase {
   std::vector<CleanErrors> errors;  ///< empty unless the verdict is PASSED or FAILED
 };
 
-CleanCase measure_clean(const Kernel& kernel, const Case& c, int orders);
+/// `memo`: of this case, so that kernels of one contract share its envelopes.
+CleanCase measure_clean(const Kernel& kernel, const Case& c, int orders, EnvelopeMemo& memo);
 
 }  // namespace gdr2

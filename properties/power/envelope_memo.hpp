@@ -14,14 +14,15 @@ namespace gdr2 {
 class EnvelopeMemo {
  public:
   const Envelope& get(const Problem& problem, const Tensors& inputs, const Contract& contract,
-                      const std::vector<Name>& stages = {}) {
+                      const std::vector<Name>& stages = {}, Look look = Look::kFirst) {
     const auto has = [&](const Kept& kept) {
       return std::all_of(stages.begin(), stages.end(),
                          [&](Name name) { return wants(kept.stages, name); });
     };
     for (const auto& kept : kept_)
-      if (kept.contract == contract && has(kept)) return kept.envelope;
-    return kept_.emplace_back(contract, stages, make_envelope(problem, inputs, contract, stages))
+      if (kept.look == look && kept.contract == contract && has(kept)) return kept.envelope;
+    return kept_
+        .emplace_back(look, contract, stages, make_envelope(problem, inputs, contract, stages, look))
         .envelope;
   }
 
@@ -32,6 +33,7 @@ class EnvelopeMemo {
 
  private:
   struct Kept {
+    Look look;
     Contract contract;
     std::vector<Name> stages;
     Envelope envelope;

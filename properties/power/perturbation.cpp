@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "properties/power/perturbation.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -43,7 +44,8 @@ struct Subject {
   Name name;
   const Tensor& tensor;
   const Doubles& reference;
-  const Doubles& sigma;
+  const Doubles& sigma;   ///< of the first look
+  const Doubles& second;  ///< of the second, which the judge takes on a few elements
   double allowed;
 };
 
@@ -121,12 +123,12 @@ Result inf_planted(const Subject&, Doubles x) {
   return planted(std::move(x), std::numeric_limits<double>::infinity());
 }
 
-/// One element moved to just over the allowed distance from its reference, away from zero.
+/// One element moved to just over the allowed distance from its reference, by either look, away from zero.
 Result element_moved(const Subject& s, Doubles x, std::int64_t i) {
   const Format format = format_of(s.tensor.dtype());
   const double y = s.reference[i];
   if (!std::isfinite(round_nearest(y, format))) return std::nullopt;
-  const double limit = s.allowed * s.sigma[i];
+  const double limit = s.allowed * std::max(s.sigma[i], s.second[i]);
   double moved = round_nearest(y + std::copysign(1.001 * limit, y), format);
   if (!(std::fabs(moved - y) > limit)) moved += std::copysign(ulp(moved, format), y);
   if (!std::isfinite(round_nearest(moved, format))) return std::nullopt;
@@ -141,7 +143,7 @@ double size_of_change(const Subject& s, const Doubles& x) {
     const double stored = round_nearest(x[i], format_of(s.tensor.dtype()));
     const double change = std::fabs(stored - s.reference[i]);
     if (change == 0 || stored == s.tensor.get(std::int64_t(i))) continue;
-    const double z = change / s.sigma[i];
+    const double z = change / std::max(s.sigma[i], s.second[i]);
     size = std::isnan(z) ? HUGE_VAL : std::max(size, z);
   }
   return size;
@@ -169,12 +171,13 @@ std::vector<Perturbed> perturb(const Kernel& kernel, const Case& c, int places) 
   const laws::Call call{c.problem, make_inputs(c)};
   const auto contract = kernel.contract(c.problem);
   const auto& envelope = memo.get(c.problem, call.inputs, contract);
+  const auto& second = memo.get(c.problem, call.inputs, contract, {}, Look::kSecond);
   auto results = laws::run(kernel, call);
   std::vector<Perturbed> all;
   for (const auto& [name, tensor] : Tensors(results)) {
     if (tensor.empty()) continue;
     const Subject subject{c.problem, call.inputs, name, tensor, envelope.reference.at(name),
-                          envelope.sigma.at(name), tolerance::z_of(contract, name)};
+                          envelope.sigma.at(name), second.sigma.at(name), tolerance::z_of(contract, name)};
     const auto right = tensor.to_doubles();
     const auto judge = [&](const char* way, const Result& values) {
       if (!values) return;

@@ -30,7 +30,8 @@ TEST(Help, EveryPageIsInTheDocumentationAsItIs) {
   EXPECT_GT(pages.size(), 10u);
   EXPECT_EQ(pages, pages_in(GDR2_SOURCE_DIR "/docs/cli"));
   for (const auto& page : pages)
-    EXPECT_EQ(read_file(written + "/" + page), read_file(GDR2_SOURCE_DIR "/docs/cli/" + page)) << "gdr2 help --write docs/cli";
+    EXPECT_EQ(read_file(written + "/" + page), read_file(GDR2_SOURCE_DIR "/docs/cli/" + page))
+        << "gdr2 help --write docs/cli";
 }
 
 TEST(Help, OfASubcommandIsItsPage) {
@@ -53,7 +54,8 @@ TEST(Help, NamesEverySubcommandWithAPageOfMoreThanItsOptions) {
     const auto text = read_file(GDR2_SOURCE_DIR "/docs/cli/" + page);
     ASSERT_THAT(text, StartsWith("# gdr2 " + name + "\n\n"));
     const auto description = text.substr(text.find("\n\n") + 2);
-    EXPECT_THAT(list, HasSubstr(description.substr(0, description.find('\n')))) << "one description, two places";
+    EXPECT_THAT(list, HasSubstr(description.substr(0, description.find('\n'))))
+        << "one description, two places";
     EXPECT_THAT(text, HasSubstr("\n    gdr2 " + name)) << "an example";
   }
 }

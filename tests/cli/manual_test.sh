@@ -1,16 +1,22 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What `cmake --install` installs of the manual and the completion, and that both work: roff has nothing to
-# complain of, and bash completes subcommands, options and names.
+# What `cmake --install` installs works: the sets are the same, roff has nothing to complain of in the manual,
+# and bash completes subcommands, options and names.
 #   manual_test.sh BUILD_FOLDER FOLDER
 set -euo pipefail
-build=$1 folder=$2
+source=$(cd "$(dirname "$0")/../.." && pwd) build=$1 folder=$2
 rm -rf "$folder"
 cmake --install "$build" --prefix "$folder" >/dev/null
+folder=$(cd "$folder" && pwd)
 gdr2=$folder/bin/gdr2
 
 fail() { echo "FAILED: $*"; exit 1; }
 [ "$("$gdr2" --version)" ] || fail "the installed gdr2 does not run"
+sets() { GDR2_FIXTURES=$1 "$gdr2" list sets; }
+[ "$(sets "$folder/share/gdr2/fixtures")" = "$(sets "$source/fixtures")" ] || fail "the installed sets differ"
+for file in include/gdr2_kernel.h share/gdr2/adapters/gdr2_torch.py; do
+  [ -s "$folder/$file" ] || fail "$file is not installed"
+done
 
 pages=$("$gdr2" --help | sed -n '/^Subcommands:/,$ s/^  \([a-z]*\) .*/gdr2-\1/p')
 [ "$(wc -w <<<"$pages")" -gt 10 ] || fail "no subcommands are listed"

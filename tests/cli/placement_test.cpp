@@ -27,14 +27,24 @@ TEST(Placement, IsTheWholeRunByDefault) {
 }
 
 TEST(Placement, TakesTheOptionBeforeTheEnvironment) {
-  const auto placement = placement_of("2/8", environment_of({{"GTEST_TOTAL_SHARDS", "3"}, {"GTEST_SHARD_INDEX", "0"}}));
+  const auto placement = placement_of(
+      "2/8", environment_of({{"GTEST_TOTAL_SHARDS", "3"}, {"GTEST_SHARD_INDEX", "0"}}));
   EXPECT_EQ(placement.shard, (Shard{1, 8}));
 }
 
 TEST(Placement, PicksUpSchedulers) {
-  EXPECT_EQ(placement_of("", environment_of({{"GTEST_TOTAL_SHARDS", "3"}, {"GTEST_SHARD_INDEX", "2"}})).shard, (Shard{2, 3}));
-  EXPECT_EQ(placement_of("", environment_of({{"SLURM_ARRAY_TASK_ID", "5"}, {"SLURM_ARRAY_TASK_COUNT", "4"}, {"SLURM_ARRAY_TASK_MIN", "4"}})).shard, (Shard{1, 4}));
-  const auto rank = placement_of("", environment_of({{"OMPI_COMM_WORLD_RANK", "3"}, {"OMPI_COMM_WORLD_SIZE", "4"}, {"PMIX_NAMESPACE", "job7"}}));
+  EXPECT_EQ(
+      placement_of("", environment_of({{"GTEST_TOTAL_SHARDS", "3"}, {"GTEST_SHARD_INDEX", "2"}}))
+          .shard,
+      (Shard{2, 3}));
+  EXPECT_EQ(placement_of("", environment_of({{"SLURM_ARRAY_TASK_ID", "5"},
+                                             {"SLURM_ARRAY_TASK_COUNT", "4"},
+                                             {"SLURM_ARRAY_TASK_MIN", "4"}}))
+                .shard,
+            (Shard{1, 4}));
+  const auto rank = placement_of("", environment_of({{"OMPI_COMM_WORLD_RANK", "3"},
+                                                     {"OMPI_COMM_WORLD_SIZE", "4"},
+                                                     {"PMIX_NAMESPACE", "job7"}}));
   EXPECT_EQ(rank.shard, (Shard{3, 4}));
   EXPECT_TRUE(rank.is_rank());
   EXPECT_EQ(rank.job, "job7");
@@ -52,13 +62,19 @@ TEST(Placement, RefusesWhatIsNoPart) {
   for (const auto* option : {"3", "0/4", "5/4", "x/4", "1/0", "-1/4", "1/4/2"})
     EXPECT_THAT(refusal(option, {}), HasSubstr("--shard: ")) << option;
   EXPECT_THAT(refusal("", {{"GTEST_SHARD_INDEX", "1"}}), HasSubstr("GTEST_TOTAL_SHARDS is not"));
-  EXPECT_THAT(refusal("", {{"GTEST_SHARD_INDEX", "4"}, {"GTEST_TOTAL_SHARDS", "4"}}), HasSubstr("GTEST_SHARD_INDEX: there is no shard 5 of 4"));
-  EXPECT_THAT(refusal("", {{"GTEST_SHARD_INDEX", "1"}, {"GTEST_TOTAL_SHARDS", "4"}, {"SLURM_ARRAY_TASK_ID", "0"}, {"SLURM_ARRAY_TASK_COUNT", "2"}}),
+  EXPECT_THAT(refusal("", {{"GTEST_SHARD_INDEX", "4"}, {"GTEST_TOTAL_SHARDS", "4"}}),
+              HasSubstr("GTEST_SHARD_INDEX: there is no shard 5 of 4"));
+  EXPECT_THAT(refusal("", {{"GTEST_SHARD_INDEX", "1"},
+                           {"GTEST_TOTAL_SHARDS", "4"},
+                           {"SLURM_ARRAY_TASK_ID", "0"},
+                           {"SLURM_ARRAY_TASK_COUNT", "2"}}),
               HasSubstr("both Slurm array and GoogleTest split this run"));
 }
 
 TEST(VisibleDevices, GivesEachRankOfAHostAGpu) {
-  const auto of = [](Variables variables, int devices) { return visible_devices(environment_of(std::move(variables)), devices); };
+  const auto of = [](Variables variables, int devices) {
+    return visible_devices(environment_of(std::move(variables)), devices);
+  };
   EXPECT_EQ(of({}, 4), std::nullopt);
   EXPECT_EQ(of({{"OMPI_COMM_WORLD_LOCAL_RANK", "1"}}, 4), "1");
   EXPECT_EQ(of({{"OMPI_COMM_WORLD_LOCAL_RANK", "5"}}, 4), "1");

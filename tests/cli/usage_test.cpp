@@ -29,8 +29,10 @@ TEST(Usage, OfTheCommand) {
       {{}, "no subcommand is given"},
       {{"frobnicate"}, "frobnicate"},
       {{"--frobnicate", "list"}, "--frobnicate"},
-      {{"list", "verify", "T=8"}, "WHAT: verify not in {contracts,kernels,laws,mutants,problems,recipes,sets}"},
-      {{"list", "nonsense"}, "WHAT: nonsense not in {contracts,kernels,laws,mutants,problems,recipes,sets}"},
+      {{"list", "verify", "T=8"},
+       "WHAT: verify not in {contracts,kernels,laws,mutants,problems,recipes,sets}"},
+      {{"list", "nonsense"},
+       "WHAT: nonsense not in {contracts,kernels,laws,mutants,problems,recipes,sets}"},
       {{"list", "--frobnicate"}, "--frobnicate"},
   });
 }

@@ -161,13 +161,15 @@ TEST(Repro, RunsTheLineOfAReport) {
 }
 
 TEST(Verify, ALineMayFollowAnOption) {
-  const auto outcome = gdr2_with({"verify", "--kernel", "cpu.chunk", "--recipe", "slow", "T=8 K=8 V=4"});
+  const auto outcome =
+      gdr2_with({"verify", "--kernel", "cpu.chunk", "--recipe", "slow", "T=8 K=8 V=4"});
   EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("T=8 K=8 V=4 recipe=slow"));
 }
 
 TEST(Laws, ChecksTheLawAskedForOnTheKernelAskedFor) {
-  const auto outcome = gdr2_with({"laws", "T=20 K=8 V=4", "--law", "causality", "--kernel", "cpu.chunk"});
+  const auto outcome =
+      gdr2_with({"laws", "T=20 K=8 V=4", "--law", "causality", "--kernel", "cpu.chunk"});
   EXPECT_EQ(outcome.status, 0) << outcome.out;
   EXPECT_THAT(outcome.out, HasSubstr("1 cases"));
   EXPECT_THAT(outcome.out, HasSubstr("1 PASSED"));

@@ -87,7 +87,7 @@ TEST(Screen, BringsTheOneChunkThatIsWrong) {
     const auto at = chunk * kChunk * 4 + 17;
     const auto before = dk.get(at);
     dk.set(at, before + 0.01);
-    EXPECT_THAT(chosen_chunks(c.problem, inputs, results, 8), testing::Contains(chunk));
+    EXPECT_THAT(chosen_chunks(c.problem, inputs, results, 8, 1e9), testing::Contains(chunk));
     dk.set(at, before);
   }
 }
@@ -96,7 +96,7 @@ TEST(Screen, ChoosesAllOfFewAndTheEndsOfMany) {
   const auto few = parse_case("T=130 K=4 V=3 dtype=fp64"), many = parse_case("T=1300 K=4 V=3 dtype=fp64");
   const auto chosen = [](const Case& c) {
     const auto inputs = make_inputs(c);
-    return chosen_chunks(c.problem, inputs, exact_results(c.problem, inputs), 8);
+    return chosen_chunks(c.problem, inputs, exact_results(c.problem, inputs), 8, 1e9);
   };
   EXPECT_THAT(chosen(few), testing::ElementsAre(0, 1, 2));
   EXPECT_THAT(chosen(many), testing::AllOf(testing::SizeIs(8), testing::Contains(0), testing::Contains(20)));

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "properties/judge/check.hpp"
+#include "properties/power/envelope_memo.hpp"
 #include "reference/error.hpp"
 #include "reference/rounding.hpp"
 #include "tests/properties/tampered_kernel.hpp"
@@ -24,12 +25,13 @@ Case case_of(const std::string& dtype, const std::string& more = "") {
 }
 
 /// EXACT and GLOBAL alone: the other legs have tests of their own.
-CheckOptions elements_only() {
-  return {.local = false, .statistics = false, .contract = false, .diagnosis = false};
+CheckOptions elements_only(const EnvelopeSource& envelope = make_envelope) {
+  return {.envelope = envelope, .local = false, .statistics = false, .contract = false, .diagnosis = false};
 }
 
-Verdict check_tampered(const TamperedKernel::Tamper& tamper, const Case& c = case_of("bf16")) {
-  return check(TamperedKernel(tamper), c, elements_only());
+Verdict check_tampered(const TamperedKernel::Tamper& tamper, const Case& c = case_of("bf16"),
+                       const EnvelopeSource& envelope = make_envelope) {
+  return check(TamperedKernel(tamper), c, elements_only(envelope));
 }
 
 /// Tampers with one named result only, when it is there.
@@ -51,10 +53,11 @@ TEST_P(EveryDtype, RightKernelsPass) {
 
 TEST_P(EveryDtype, EveryResultSetToZeroIsRejected) {
   const auto c = case_of(GetParam());
+  EnvelopeMemo memo;
   for (auto names : {output_names(c.problem), gradient_names(c.problem)})
     for (auto name : names) {
       const auto verdict = check_tampered(
-          with(name, [](Tensor& t) { t.assign(std::vector<double>(t.size())); }), c);
+          with(name, [](Tensor& t) { t.assign(std::vector<double>(t.size())); }), c, memo.source());
       EXPECT_EQ(verdict.state, State::kFailed) << to_string(name);
       EXPECT_EQ(verdict.leg, "global");
       EXPECT_THAT(verdict.reason, HasSubstr(std::string(to_string(name)) + ":"));
@@ -63,13 +66,14 @@ TEST_P(EveryDtype, EveryResultSetToZeroIsRejected) {
 
 TEST_P(EveryDtype, OneWrongElementIsFoundAndNamed) {
   const auto c = case_of(GetParam());
+  EnvelopeMemo memo;
   for (auto names : {output_names(c.problem), gradient_names(c.problem)})
     for (auto name : names) {
       const auto verdict = check_tampered(with(name, [](Tensor& t) {
         double sum = 0;
         for (double x : t.to_doubles()) sum += x * x;
         t.set(5, t.get(5) + 0.5 * std::sqrt(sum / double(t.size())));
-      }), c);
+      }), c, memo.source());
       EXPECT_EQ(verdict.state, State::kFailed) << to_string(name);
       EXPECT_THAT(verdict.reason, HasSubstr(element_name(c.problem, name, 5)));
     }

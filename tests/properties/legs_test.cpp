@@ -158,6 +158,18 @@ TEST(Statistics, SeeABiasThatNoElementShows) {
   EXPECT_THAT(bias.what, HasSubstr("o"));
 }
 
+TEST(Statistics, AreSilentOnWhatAKernelMayFlush) {
+  auto e = right_evidence(parse_case(kLine));
+  for (std::size_t i = 0; i < e.values.at(Name::o).size(); ++i) {
+    e.envelope.reference.at(Name::o)[i] = 0x1.8p-127;
+    e.envelope.sigma.at(Name::o)[i] = 0x1p-126;
+    e.nearest.at(Name::o)[i] = 0x1.8p-127;
+    for (auto& member : e.envelope.members) member.at(Name::o)[i] = 0;
+    e.values.at(Name::o)[i] = 0;  // each wrong by 0.75 sigma, all to one side
+  }
+  for (const auto& figure : judge_statistics(e)) EXPECT_TRUE(figure.passes()) << figure.what;
+}
+
 TEST(Contract, OfATokenLoopHasNoSolveAndNoAuxiliaries) {
   for (const auto& downgrade : downgrades_of(token_contract(Format::kF32), parse_problem("T=64"))) {
     EXPECT_THAT(downgrade.name, testing::Not(HasSubstr("solve")));

@@ -67,8 +67,15 @@ BenchRun run_with_a_peer() {
   ours.p10_ms = 1, ours.p90_ms = 4, ours.kernels_ms = 1.5, ours.copy_gb_per_s = 4000;
   peer.memory_bytes = 4e6;
   failed.gate = State::kFailed, failed.reason = "o: wrong";
-  BenchRun run{.run = {.version = "1", .git_sha = "unknown", .argv = {"gdr2", "bench"}, .complete = true},
-               .rounds = 3, .repetitions = 5, .clocks = "1980 MHz", .rows = {ours, peer, failed}};
+  BenchRun run{.run = {.version = "1",
+                       .git_sha = "unknown",
+                       .argv = {"gdr2", "bench"},
+                       .started = "2026-01-01T00:00:00Z",
+                       .complete = true},
+               .rounds = 3,
+               .repetitions = 5,
+               .clocks = "1980 MHz",
+               .rows = {ours, peer, failed}};
   run.run.environment["gpu"] = "NVIDIA H200";
   run.ratios = {ratio_of(ours, peer)};
   return run;

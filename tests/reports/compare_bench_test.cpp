@@ -17,7 +17,8 @@ using testing::SizeIs;
 /// Seven rounds with a scatter of their own: by 1 % up and down.
 std::vector<double> rounds_of(double ms, int shift = 0) {
   std::vector<double> rounds;
-  for (int i = 0; i < 7; ++i) rounds.push_back(ms * (1 + 0.01 * double((i * 3 + shift) % 7 - 3) / 3));
+  for (int i = 0; i < 7; ++i)
+    rounds.push_back(ms * (1 + 0.01 * double((i * 3 + shift) % 7 - 3) / 3));
   return rounds;
 }
 
@@ -28,12 +29,14 @@ BenchRow row(const std::string& kernel, const std::string& pass, std::vector<dou
 }
 
 BenchRun run_of(double forward_ms, double backward_ms, double peer_ms, int shift = 0) {
-  BenchRun run{.run = {.version = "1", .git_sha = "unknown", .argv = {"gdr2", "bench"}, .complete = true},
-               .rounds = 7, .repetitions = 10,
-               .rows = {row("ours", "forward", rounds_of(forward_ms, shift)),
-                        row("peer", "forward", rounds_of(peer_ms, shift)),
-                        row("ours", "forward+backward", rounds_of(backward_ms, shift)),
-                        row("peer", "forward+backward", rounds_of(4 * peer_ms, shift))}};
+  BenchRun run{
+      .run = {.version = "1", .git_sha = "unknown", .argv = {"gdr2", "bench"}, .complete = true},
+      .rounds = 7,
+      .repetitions = 10,
+      .rows = {row("ours", "forward", rounds_of(forward_ms, shift)),
+               row("peer", "forward", rounds_of(peer_ms, shift)),
+               row("ours", "forward+backward", rounds_of(backward_ms, shift)),
+               row("peer", "forward+backward", rounds_of(4 * peer_ms, shift))}};
   run.ratios = {ratio_of(run.rows[0], run.rows[1]), ratio_of(run.rows[2], run.rows[3])};
   return run;
 }
@@ -84,7 +87,8 @@ TEST(CompareBench, NamesTheKernelAndPassThatGotSlower) {
 
 TEST(CompareBench, TakesAKernelThatIsSlowerWithItsPeerForASlowerMachine) {
   EXPECT_EQ(compare(run_of(1, 4, 2), run_of(1.2, 4.8, 2.4)).exit_code(), 0);
-  EXPECT_EQ(compare(run_of(1, 4, 2), run_of(1.2, 4.8, 2.1)).exit_code(), 1) << "and one that is slower still for slower";
+  EXPECT_EQ(compare(run_of(1, 4, 2), run_of(1.2, 4.8, 2.1)).exit_code(), 1)
+      << "and one that is slower still for slower";
   EXPECT_EQ(compare(run_of(1, 4, 2), run_of(1, 4, 3)).exit_code(), 0) << "a peer gates nothing";
 }
 

@@ -14,9 +14,10 @@ using testing::SizeIs;
 PowerReport report() {
   PowerReport report{.head = {.complete = true}};
   auto& study = report.study;
-  study.mutants = {{.name = "caught", .kind = "precision", .what = "state in bf16", .state = "caught"},
-                   {.name = "survivor", .kind = "layout", .what = "a stride is swapped", .state = "survived"},
-                   {.name = "same", .kind = "layout", .what = "nothing", .state = "equivalent"}};
+  study.mutants = {
+      {.name = "caught", .kind = "precision", .what = "state in bf16", .state = "caught"},
+      {.name = "survivor", .kind = "layout", .what = "a stride is swapped", .state = "survived"},
+      {.name = "same", .kind = "layout", .what = "nothing", .state = "equivalent"}};
   study.perturbations["zero"] = {40, 40, 0, {}};
   study.right_cases = 20;
   return report;
@@ -44,7 +45,8 @@ TEST(ComparePower, NamesAFaultThatIsGone) {
   EXPECT_EQ(compare(report(), after).exit_code(), 1);
   after = report();
   after.study.mutants.pop_back();
-  EXPECT_EQ(compare(report(), after).exit_code(), 0) << "one that no case tells from the right kernel is none";
+  EXPECT_EQ(compare(report(), after).exit_code(), 0)
+      << "one that no case tells from the right kernel is none";
 }
 
 TEST(ComparePower, GatesANewFaultThatSurvives) {

@@ -7,7 +7,6 @@
 
 #include <cmath>
 
-#include "reports/history.hpp"
 #include "tests/reports/golden.hpp"
 
 namespace gdr2 {
@@ -18,12 +17,14 @@ using testing::SizeIs;
 
 /// A number of [0, 1) from its name: the same on every machine.
 double draw(std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t d) {
-  std::uint64_t x = a * 0x9e3779b97f4a7c15u + b * 0xbf58476d1ce4e5b9u + c * 0x94d049bb133111ebu + d * 0xd6e8feb86659fd93u;
+  std::uint64_t x = a * 0x9e3779b97f4a7c15u + b * 0xbf58476d1ce4e5b9u + c * 0x94d049bb133111ebu +
+                    d * 0xd6e8feb86659fd93u;
   for (int i = 0; i < 3; ++i) x ^= x >> 31, x *= 0xff51afd7ed558ccdu;
   return double(x >> 11) * 0x1p-53;
 }
 
-const char* const kRecipes[] = {"plain", "slow", "fast", "spike", "layer", "mixed", "forget", "onehot", "wide_b", "logtime"};
+const char* const kRecipes[] = {"plain", "slow",   "fast",   "spike",  "layer",
+                                "mixed", "forget", "onehot", "wide_b", "logtime"};
 constexpr Name kTensors[] = {Name::o, Name::dq, Name::dk, Name::dg};
 
 /// Batches of one tensor. A factor of 30 % is common to all batches of a case: errors of one tensor
@@ -31,16 +32,21 @@ constexpr Name kTensors[] = {Name::o, Name::dq, Name::dk, Name::dg};
 std::vector<double> batches(std::uint64_t seed, std::uint64_t recipe, std::uint64_t tensor) {
   const double common = std::exp(0.6 * (draw(seed, recipe, tensor, 99) - 0.5));
   std::vector<double> values;
-  for (std::uint64_t i = 0; i < 16; ++i) values.push_back(0.5 * common * (0.7 + 0.6 * draw(seed, recipe, tensor, i)));
+  for (std::uint64_t i = 0; i < 16; ++i)
+    values.push_back(0.5 * common * (0.7 + 0.6 * draw(seed, recipe, tensor, i)));
   return values;
 }
 
 RunRecord run_of(std::uint64_t seed) {
-  RunRecord run{.version = "1", .git_sha = "unknown", .argv = {"gdr2"}, .seeds = {seed}, .complete = true};
+  RunRecord run{
+      .version = "1", .git_sha = "unknown", .argv = {"gdr2"}, .seeds = {seed}, .complete = true};
   for (std::uint64_t r = 0; r < std::size(kRecipes); ++r) {
-    CaseRecord record{.index = std::int64_t(r), .kernel = "k",
-                      .line = std::string("T=70 recipe=") + kRecipes[r] + " seed=" + std::to_string(seed),
-                      .dtype = "bf16", .repro = "gdr2 repro ..."};
+    CaseRecord record{
+        .index = std::int64_t(r),
+        .kernel = "k",
+        .line = std::string("T=70 recipe=") + kRecipes[r] + " seed=" + std::to_string(seed),
+        .dtype = "bf16",
+        .repro = "gdr2 repro ..."};
     for (auto name : kTensors) {
       TensorVerdict tensor;
       tensor.stats.name = name, tensor.stats.count = 2240;
@@ -85,7 +91,8 @@ TEST(Compare, CatchesFivePercentInOneTensorOfOneRecipe) {
 
 TEST(Compare, DoesNotFireOnCleanRunsOfOtherSeeds) {
   int fired = 0;
-  for (std::uint64_t i = 1; i <= 100; ++i) fired += compare(run_of(2 * i), run_of(2 * i + 1)).exit_code() != 0;
+  for (std::uint64_t i = 1; i <= 100; ++i)
+    fired += compare(run_of(2 * i), run_of(2 * i + 1)).exit_code() != 0;
   EXPECT_EQ(fired, 0) << "of 100";
 }
 
@@ -107,14 +114,16 @@ TEST(Compare, NamesCasesThatBrokeWereFixedOrWentMissing) {
   ASSERT_THAT(comparison.fixed, SizeIs(1));
   EXPECT_THAT(comparison.missing, testing::ElementsAre(HasSubstr("recipe=logtime")));
   EXPECT_EQ(comparison.exit_code(), 1);
-  for (const auto* part : {"Broken: 1", "Fixed: 1", "Missing: ran in the old report alone: 1", "PASSED -> CRASHED"})
+  for (const auto* part :
+       {"Broken: 1", "Fixed: 1", "Missing: ran in the old report alone: 1", "PASSED -> CRASHED"})
     EXPECT_THAT(comparison_text(comparison, true), HasSubstr(part));
 }
 
 TEST(Compare, ReadsAsTheGoldenFile) {
   auto before = run_of(1), after = run_of(1);
   before.cases[2].verdict.state = State::kFailed;
-  after.cases[1].verdict.state = State::kCrashed, after.cases[1].verdict.reason = "o: the kernel threw";
+  after.cases[1].verdict.state = State::kCrashed,
+  after.cases[1].verdict.reason = "o: the kernel threw";
   after.cases.pop_back(), --after.planned;
   scale_error(after, "spike", Name::dk, 1.05);
   scale_error(after, "mixed", Name::o, 0.8);
@@ -154,23 +163,6 @@ TEST(Compare, PairsAKernelThatWasRenamed) {
   auto after = run_of(1);
   for (auto& record : after.cases) record.kernel = "k_v2";
   EXPECT_EQ(compare(run_of(1), after).paired, 10);
-}
-
-TEST(History, ShowsRunsInTheOrderOfTimeAndTheErrorOverThem) {
-  std::vector<RunRecord> runs;
-  for (int i = 0; i < 3; ++i) {
-    auto run = run_of(1);
-    run.started = "2026-01-0" + std::to_string(i + 1) + "T00:00:00Z";
-    for (auto& record : run.cases)
-      for (auto& tensor : record.verdict.tensors) tensor.stats.rms_z = 0.5 + 0.25 * i;
-    runs.push_back(run);
-  }
-  const auto text = history_text(runs);
-  expect_golden(text, "history.txt");
-  EXPECT_THAT(text, HasSubstr("2026-01-01T00:00:00Z"));
-  EXPECT_THAT(text, HasSubstr("10 PASSED"));
-  EXPECT_THAT(text, HasSubstr("0.500   1.000   +100.0 %"));
-  EXPECT_THAT(text, HasSubstr("▁▅█"));
 }
 
 }  // namespace

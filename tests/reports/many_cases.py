@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A report of many cases, made of the cases of a small one with other seeds.
+"""A report of many cases, made of the cases of a small one with other seeds; one in 50 fails in a tensor.
 
     many_cases.py REPORT.json COUNT OUT.json
 """
@@ -21,14 +21,25 @@ def bare(verdict):
     return {**verdict, "tensors": tensors}
 
 
-verdicts = [json.dumps(bare(case["verdict"])) for case in small]
+def failed(verdict):
+    """The same with its first tensor out of bounds."""
+    first, *others = verdict["tensors"]
+    reason = f"{first['name']}: an element is too far"
+    tensors = [{**first, "state": "FAILED", "reason": reason}, *others]
+    return {**verdict, "state": "FAILED", "leg": "global", "reason": reason, "tensors": tensors}
+
+
+passed_verdicts = [json.dumps(bare(case["verdict"])) for case in small]
+failed_verdicts = [json.dumps(failed(bare(case["verdict"]))) for case in small]
 report["planned"] = count
 with open(out, "w") as file:
     file.write(json.dumps(report)[:-1] + ', "cases": [')
     for index in range(count):
         which = index % len(small)
         case = dict(small[which])
-        verdict = verdicts[which] if index >= len(small) else json.dumps(case["verdict"])
+        verdict = json.dumps(case["verdict"])
+        if index >= len(small):
+            verdict = (failed_verdicts if index % 50 == 0 else passed_verdicts)[which]
         del case["verdict"]
         case["index"] = index
         case["line"] = f"{case['line']} seed={index}".strip()

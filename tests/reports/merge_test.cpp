@@ -15,10 +15,21 @@ using testing::HasSubstr;
 
 /// A run of `cases` cases, one tensor with maps each; z grows and falls.
 RunRecord whole_run(std::int64_t cases) {
-  RunRecord run{.version = "1", .git_sha = "unknown", .argv = {"gdr2"}, .started = "2026-01-01T00:00:00Z",
-                .environment = {{"host", "a"}}, .seeds = {1, 2}, .plan = "p", .planned = cases, .complete = true};
+  RunRecord run{.version = "1",
+                .git_sha = "unknown",
+                .argv = {"gdr2"},
+                .started = "2026-01-01T00:00:00Z",
+                .environment = {{"host", "a"}},
+                .seeds = {1, 2},
+                .plan = "p",
+                .planned = cases,
+                .complete = true};
   for (std::int64_t i = 0; i < cases; ++i) {
-    CaseRecord record{.index = i, .kernel = "k", .line = "seed=" + std::to_string(i), .dtype = "bf16", .repro = "r"};
+    CaseRecord record{.index = i,
+                      .kernel = "k",
+                      .line = "seed=" + std::to_string(i),
+                      .dtype = "bf16",
+                      .repro = "r"};
     TensorVerdict tensor;
     tensor.stats.max_z = double(i * 7 % cases);
     tensor.stats.profile.maps = {{.rows = "token", .columns = "head"}};
@@ -58,7 +69,8 @@ TEST(Merge, GivesTheReportOfTheWholeRunToTheByte) {
   auto whole = whole_run(11);
   keep_worst_maps(whole.cases);
   for (std::int64_t count : {1, 2, 4, 11})
-    EXPECT_EQ(report_text(merge_shards(shards_of(whole_run(11), count))), report_text(whole)) << count;
+    EXPECT_EQ(report_text(merge_shards(shards_of(whole_run(11), count))), report_text(whole))
+        << count;
 }
 
 TEST(Merge, RefusesShardsByName) {

@@ -42,13 +42,22 @@ void add_maps(ErrorStats& s) {
               .value = {0.25, 0.5, -0.125, 0.75},
               .reference = {0.25, 0.5, -0.1328125, 0.75},
               .sigma = {0.001, 0.001, 0.00048828125, 0.001}};
-  s.profile.maps = {{.rows = "token", .columns = "head", .row_count = 128, .column_count = 2,
-                     .height = 4, .width = 2,
+  s.profile.maps = {{.rows = "token",
+                     .columns = "head",
+                     .row_count = 128,
+                     .column_count = 2,
+                     .height = 4,
+                     .width = 2,
                      .rms_z = {0.5, 0.5, 1.25, 0.5, 0.5, 0.75, 0.5, 0.5},
                      .max_z = {2, 2, 16, 3, 2, 2.5, 2, kInf}},
-                    {.rows = "chunk row", .columns = "channel", .row_count = 64, .column_count = 64,
-                     .height = 2, .width = 3,
-                     .rms_z = {0.5, 0.5, 0.5, 1.5, 0.5, 0.5}, .max_z = {2, 2, 2, 16, 3, 2}}};
+                    {.rows = "chunk row",
+                     .columns = "channel",
+                     .row_count = 64,
+                     .column_count = 64,
+                     .height = 2,
+                     .width = 3,
+                     .rms_z = {0.5, 0.5, 0.5, 1.5, 0.5, 0.5},
+                     .max_z = {2, 2, 2, 16, 3, 2}}};
 }
 
 CaseRecord record(std::int64_t index, const std::string& line, double seconds) {
@@ -69,25 +78,26 @@ CaseRecord passed_case() {
 
 CaseRecord failed_case() {
   auto c = record(1, "T=128 H=2 recipe=slow seed=1", 0.75);
-  c.verdict = {.state = State::kFailed,
-               .leg = "global",
-               .reason = "dk: z = 16.0 at b=0 t=34 h=0 c=2",
-               .tensors = {{.stats = stats(Name::o, 3, 0.002)},
-                           {.stats = stats(Name::dk, 16, 0.04),
-                            .state = State::kFailed,
-                            .reason = "z = 16.0 at b=0 t=34 h=0 c=2, allowed 9",
-                            .census = {.subnormal = 1, .flushed = 2, .cancelled = 3, .headroom = 120}},
-                           {.stats = stats(Name::R, 17, 0.04),
-                            .state = State::kFailed,
-                            .reason = "R: z = 17.0",
-                            .leg = "local"}},
-               .figures = {{"global", "dk b=0 t=34 h=0 c=2", 16, 9}, {"local", "R row 34", 17, 9}},
-               .diagnosis = Diagnosis{.where = "R: 1 elements in sequence 0, head 0, chunk 0, row 34",
-                                      .stage = "R",
-                                      .site = "solve in bf16",
-                                      .likeness = 0.97,
-                                      .variance = {{"operands", 0.75}, {"gate", 0.25}}},
-               .difficulty = {.decay_span = 3.5, .condition = 120}};
+  c.verdict = {
+      .state = State::kFailed,
+      .leg = "global",
+      .reason = "dk: z = 16.0 at b=0 t=34 h=0 c=2",
+      .tensors = {{.stats = stats(Name::o, 3, 0.002)},
+                  {.stats = stats(Name::dk, 16, 0.04),
+                   .state = State::kFailed,
+                   .reason = "z = 16.0 at b=0 t=34 h=0 c=2, allowed 9",
+                   .census = {.subnormal = 1, .flushed = 2, .cancelled = 3, .headroom = 120}},
+                  {.stats = stats(Name::R, 17, 0.04),
+                   .state = State::kFailed,
+                   .reason = "R: z = 17.0",
+                   .leg = "local"}},
+      .figures = {{"global", "dk b=0 t=34 h=0 c=2", 16, 9}, {"local", "R row 34", 17, 9}},
+      .diagnosis = Diagnosis{.where = "R: 1 elements in sequence 0, head 0, chunk 0, row 34",
+                             .stage = "R",
+                             .site = "solve in bf16",
+                             .likeness = 0.97,
+                             .variance = {{"operands", 0.75}, {"gate", 0.25}}},
+      .difficulty = {.decay_span = 3.5, .condition = 120}};
   add_maps(c.verdict.tensors[1].stats);
   return c;
 }

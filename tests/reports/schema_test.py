@@ -42,6 +42,9 @@ def edits(report):
         change(broken)
         return what, broken
 
+    if report.get("kind") == "bench":
+        yield from bench_edits(report, edit)
+        return
     yield edit("another schema number", lambda r: r.update(schema=3))
     yield edit("an unknown member", lambda r: r.update(surprise=1))
     for key in set(report) - SECTIONS:
@@ -59,6 +62,19 @@ def edits(report):
     yield edit("NaN in other letters", lambda r: tensor(r).update(max_z="NaN"))
     yield edit("a negative count", lambda r: tensor(r).update(nan=-1))
     yield edit("an element without a place", lambda r: tensor(r)["worst"][0].pop("where"))
+
+
+def bench_edits(report, edit):
+    """Of a report of times, whose first row has some."""
+    yield edit("another kind", lambda r: r.update(kind="verify"))
+    yield edit("an unknown member", lambda r: r.update(surprise=1))
+    for key in set(report) - {"complete"}:
+        yield edit(f"no {key}", lambda r: r.pop(key))
+    yield edit("a row with rounds and no median", lambda r: r["rows"][0].pop("median_ms"))
+    yield edit("a negative time", lambda r: r["rows"][0].update(median_ms=-1))
+    yield edit("a state that does not exist", lambda r: r["rows"][0].update(gate="GOOD"))
+    yield edit("a pass that does not exist", lambda r: r["rows"][0].update(**{"pass": "sideways"}))
+    yield edit("a ratio without its peer", lambda r: r["ratios"][0].pop("peer"))
 
 
 def tensor(report):

@@ -20,7 +20,8 @@ Calibration calibration(const std::string& recipe, double max_z) {
   Calibration c;
   c.progress["cpu.chunk bf16"] = {0, 3, 1.5, {{"PASSED", 3}}};
   c.allowed["cpu.chunk bf16"] = 9;
-  c.rows[{"cpu.chunk", "bf16", "operand=bf16", 0, "recipe", recipe}] = {100, 0, -2, 25, max_z, "T=5"};
+  c.rows[{"cpu.chunk", "bf16", "operand=bf16", 0, "recipe", recipe}] = {100, 0,     -2,
+                                                                        25,  max_z, "T=5"};
   return c;
 }
 
@@ -59,9 +60,10 @@ TEST(Calibration, ReadsAsTheGoldenFile) {
 PowerStudy power_study() {
   PowerStudy study;
   study.rules = {{"lenient", "accepts all but NaN"}};
-  study.mutants = {{.name = "a", .kind = "precision", .what = "", .state = "caught", .rules = {"lenient"}},
-                   {.name = "b", .kind = "precision", .what = "dropped", .state = "survived"},
-                   {.name = "c", .kind = "layout", .what = "", .state = "equivalent"}};
+  study.mutants = {
+      {.name = "a", .kind = "precision", .what = "", .state = "caught", .rules = {"lenient"}},
+      {.name = "b", .kind = "precision", .what = "dropped", .state = "survived"},
+      {.name = "c", .kind = "layout", .what = "", .state = "equivalent"}};
   study.perturbations["zero"] = {4, 3, 0, {"T=5 o (z = 20)"}};
   return study;
 }

@@ -18,7 +18,8 @@ std::vector<Waiver> waivers_from(const std::string& text) {
   return read_waivers(path);
 }
 
-constexpr const char* kOne = "# comment\n\n2026-06-30 | #12 | kernel=k *recipe=spike* | dg | loses digits\n";
+constexpr const char* kOne =
+    "# comment\n\n2026-06-30 | #12 | kernel=k *recipe=spike* | dg | loses digits\n";
 
 CaseRecord judged(State state, const std::string& line = "T=8 recipe=spike") {
   return {.kernel = "k", .line = line, .verdict = {.state = state}};
@@ -75,7 +76,8 @@ TEST(Waivers, AreRefusedWithThePlaceOfWhatIsWrong) {
     return "not refused";
   };
   EXPECT_THAT(message("\n2026-06-30 | #1 | x\n"), HasSubstr("waivers.txt:2: not of the form"));
-  EXPECT_THAT(message("2026-02-30 | #1 | x | y"), HasSubstr(":1: until: '2026-02-30' is not a day"));
+  EXPECT_THAT(message("2026-02-30 | #1 | x | y"),
+              HasSubstr(":1: until: '2026-02-30' is not a day"));
   EXPECT_THAT(message("tomorrow | #1 | x | y"), HasSubstr("until: 'tomorrow'"));
   EXPECT_THAT(message("2026-06-30 | 1 | x | y"), HasSubstr("issue: '1'"));
   EXPECT_THAT(message("2026-06-30 | #1 |  | y"), HasSubstr("pattern: empty"));

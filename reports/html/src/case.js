@@ -21,7 +21,7 @@ function figureTable(figures) {
   return h("div", { class: "scroll" }, h("table", { class: "small" },
     h("thead", {}, h("tr", {}, ["leg", "largest", "allowed", "of"].map((name, i) => h("th", { scope: "col", class: i === 1 || i === 2 ? "number" : "" }, name)))),
     h("tbody", {}, figures.map((f) => h("tr", { class: number(f.value) <= number(f.allowed) ? "" : "worst" },
-      h("td", {}, f.leg), h("td", { class: "number" }, short(number(f.value))), h("td", { class: "number" }, short(number(f.allowed))), h("td", {}, f.what))))));
+      h("td", {}, f.leg), h("td", { class: "number" }, short(number(f.value))), h("td", { class: "number" }, short(number(f.allowed))), h("td", { class: "wide" }, f.what))))));
 }
 
 function diagnosis(d) {

@@ -46,14 +46,18 @@ export function histogram(counts, width) {
   }));
 }
 
-/** Three or so round numbers over the range of the points. */
+/** Two to four round numbers over the range of the points, as round as they can be. */
 function logTicks(points) {
   const values = points.flatMap((p) => [p.max, p.median]).filter((x) => x > 0);
   const [low, high] = [Math.min(...values), Math.max(...values)];
-  const steps = high / low > 300 ? [1] : high / low > 4 ? [1, 3] : [1, 1.5, 2, 3, 5, 7];
-  const ticks = [];
-  for (let e = Math.floor(Math.log10(low)); e <= Math.ceil(Math.log10(high)); ++e)
-    for (const step of steps) if (step * 10 ** e >= low * 0.999 && step * 10 ** e <= high * 1.001) ticks.push(Number(`${step}e${e}`));
+  const within = (steps) => {
+    const ticks = [];
+    for (let e = Math.floor(Math.log10(low)); e <= Math.ceil(Math.log10(high)); ++e)
+      for (const step of steps) if (step * 10 ** e >= low * 0.999 && step * 10 ** e <= high * 1.001) ticks.push(Number(`${step}e${e}`));
+    return ticks;
+  };
+  const choices = [[1], [1, 3], [1, 2, 3, 5], [1, 1.5, 2, 3, 4, 5, 6, 8]].map(within);
+  const ticks = choices.find((list) => list.length > 1) ?? choices.at(-1);
   const every = Math.ceil(ticks.length / 4);
   return ticks.filter((_, i) => i % every === 0);
 }

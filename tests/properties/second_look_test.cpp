@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// A few accused elements are judged by a larger ensemble: it clears a right kernel that 16 members could
+// not explain, and clears nobody else.
+#include "properties/judge/second_look.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fixtures/case.hpp"
+#include "kernels/kernel.hpp"
+#include "properties/judge/check.hpp"
+#include "properties/judge/tolerances.hpp"
+#include "properties/laws/law_run.hpp"
+#include "properties/power/envelope_memo.hpp"
+
+namespace gdr2 {
+namespace {
+
+using testing::HasSubstr;
+
+/// Two roundings to tf32 make up one element of dv and dw; in all 16 members they cancel.
+constexpr const char* kUnlucky =
+    "B=2 T=61 H=2 K=16 V=16 dtype=tf32 h0=1 view=padded recipe=edge_5.545 seed=217";
+
+CheckOptions elements_only() {
+  return {.local = false, .statistics = false, .contract = false, .diagnosis = false};
+}
+
+TEST(SecondLook, ClearsARightKernelThatTheFirstAccuses) {
+  const auto verdict = check(find_kernel("cpu.chunk"), parse_case(kUnlucky), elements_only());
+  EXPECT_EQ(verdict.state, State::kPassed) << verdict.reason;
+  ASSERT_EQ(verdict.notes.size(), 1u);
+  EXPECT_THAT(verdict.notes[0], HasSubstr("elements are beyond what 16 members explain"));
+}
+
+TEST(SecondLook, CondemnsOneElementJustOverTheLimit) {
+  const auto& kernel = find_kernel("cpu.chunk");
+  for (const char* line :
+       {"T=20 H=2 K=16 V=16 dtype=tf32 h0=1", "T=20 K=16 V=16 dtype=fp32", kUnlucky}) {
+    const auto c = parse_case(line);
+    const auto contract = kernel.contract(c.problem);
+    const auto inputs = make_inputs(c);
+    const auto right = laws::run(kernel, {c.problem, inputs});
+    EnvelopeMemo memo;
+    const auto& first = memo.get(c.problem, inputs, contract);
+    const auto& second = memo.get(c.problem, inputs, contract, {}, Look::kSecond);
+    auto options = elements_only();
+    options.envelope = memo.source();
+    for (auto name : {Name::o, Name::dv, Name::dg})
+      for (const std::size_t i : {3, 100, 217})
+        for (const double times : {0.9, 1.001}) {
+          auto results = right;
+          results[name] = right.at(name).clone();
+          const double y = first.reference.at(name)[i];
+          const double sigma = std::max(first.sigma.at(name)[i], second.sigma.at(name)[i]);
+          const double limit = tolerance::z_of(contract, name) * sigma;
+          auto value = float(y + std::copysign(times * limit, y));
+          if (times > 1 && !(std::fabs(value - y) > limit))
+            value = std::nextafter(value, std::copysign(HUGE_VALF, value));
+          results[name].set(std::int64_t(i), value);
+          const auto verdict = judge_results(c, contract, results, options);
+          EXPECT_EQ(verdict.state, times > 1 ? State::kFailed : State::kPassed)
+              << line << " " << to_string(name) << " " << i << " " << verdict.reason;
+        }
+  }
+}
+
+/// Every element of o is 1 with sigma 1; a second look finds `second`.
+struct Toy {
+  Evidence e{
+      parse_problem("T=8 K=4 V=4 pass=fwd ht=0"), standard_contract(Format::kBF16), {}, {}, {}, {}};
+  double second;
+  int looks = 0;
+
+  explicit Toy(double sigma) : second(sigma) {
+    e.envelope.reference[Name::o] = e.values[Name::o] = std::vector<double>(64, 1);
+    e.envelope.sigma[Name::o] = std::vector<double>(64, 1);
+  }
+  std::int64_t look() {
+    return look_again(e, {}, [this](const auto&, const auto&, const auto&, const auto&, Look look) {
+      EXPECT_EQ(look, Look::kSecond);
+      ++looks;
+      Envelope envelope;
+      envelope.sigma[Name::o] = std::vector<double>(64, second);
+      return envelope;
+    });
+  }
+};
+
+TEST(SecondLook, RaisesTheSigmaOfAccusedElementsAlone) {
+  Toy toy(3);
+  toy.e.values[Name::o][5] = 20;
+  EXPECT_EQ(toy.look(), 1);
+  EXPECT_EQ(toy.e.envelope.sigma[Name::o][5], 3);
+  EXPECT_EQ(toy.e.envelope.sigma[Name::o][6], 1);
+}
+
+TEST(SecondLook, NeverLowersASigma) {
+  Toy toy(0.1);
+  toy.e.values[Name::o][5] = 20;
+  EXPECT_EQ(toy.look(), 0);
+  EXPECT_EQ(toy.e.envelope.sigma[Name::o][5], 1);
+}
+
+TEST(SecondLook, IsTakenForAFewElementsOnly) {
+  Toy none(3), few(3), many(3);
+  for (std::size_t i = 0; i < 8; ++i) few.e.values[Name::o][i] = 20;
+  for (std::size_t i = 0; i < 9; ++i) many.e.values[Name::o][i] = 20;
+  none.look(), few.look(), many.look();
+  EXPECT_EQ(none.looks, 0);
+  EXPECT_EQ(few.looks, 1);
+  EXPECT_EQ(many.looks, 0);
+}
+
+TEST(SecondLook, IsNoMatterOfNaN) {
+  Toy toy(3);
+  toy.e.values[Name::o][5] = NAN;
+  EXPECT_EQ(toy.look(), 0);
+  EXPECT_EQ(toy.looks, 0);
+}
+
+TEST(Scores, MayRoundOnceWhereNoDrawShowedIt) {
+  // Sums of products of bf16 numbers: one order of 200 rounds at all, and the kernel's is one of them.
+  const auto c = parse_case(
+      "T=96 H=2 HV=4 K=48 V=32 gdtype=bf16 h0=1 ht=0 loss=ht gate=lower_bound neg_eigval=1 "
+      "pass=fwd");
+  const auto verdict = check(find_kernel("cpu.chunk"), c, elements_only());
+  EXPECT_EQ(verdict.state, State::kPassed) << verdict.reason;
+  for (const auto& tensor : verdict.tensors)
+    if (tensor.stats.name == Name::Aqk) EXPECT_LT(tensor.stats.max_z, 8);
+}
+
+}  // namespace
+}  // namespace gdr2
