@@ -42,4 +42,8 @@ if(Python3_FOUND)
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/ci/templates_test.py ${CMAKE_SOURCE_DIR}
             $<TARGET_FILE:gdr2> ${CMAKE_BINARY_DIR}/tests/ci_templates)
   set_tests_properties(ci_templates_work PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300)
+
+  # No figure of a table that comes from committed data is typed.
+  add_test(NAME tables_are_of_the_committed_data
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/ci/doc_tables.py --check)
 endif()

@@ -7,6 +7,7 @@ Exits with 77 (CTest: skipped) and says why when the validator is not installed.
 """
 import copy
 import json
+import os
 import sys
 
 try:
@@ -16,6 +17,7 @@ except ImportError:
     sys.exit(77)
 
 
+FOR_EDITS = 50_000  # bytes: each edit validates the whole report
 SECTIONS = {"calibration", "power", "search", "laws"}
 
 
@@ -94,6 +96,8 @@ def main(schema_path, *report_paths):
             report = json.load(file)
         for error in validator.iter_errors(report):
             faults.append(f"{path}: {'/'.join(map(str, error.absolute_path))}: {error.message}")
+        if os.path.getsize(path) > FOR_EDITS:
+            continue
         for what, broken in edits(report):
             if validator.is_valid(broken):
                 faults.append(f"{path}: the schema accepts {what}")
