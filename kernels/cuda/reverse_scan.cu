@@ -125,7 +125,7 @@ __global__ void __launch_bounds__(S::kThreads, 1)
     const Chunk chunk = chunk_of(work.sequence, work.n, index);
     const Operand* d_o = shared.d_o[index % S::kRowBuffers];
     const float* decay = shared.decay[index % S::kRowBuffers];
-    const Operand* aqk_rest = shared.aqk_rest[S::kRests ? index % S::kRowBuffers : 0];
+    const Operand* aqk_rest = shared.aqk_rest[S::kRests ? index % S::kRestBuffers : 0];
     if (stages.ds.data != nullptr)
       state.for_each_tile([&](const Accumulator& s, int first, int channel) {
         export_transposed(stages.ds, c, work.hv, work.first_column + first, channel, p.V, p.K, s);
@@ -207,9 +207,7 @@ void with_shape(const DeviceProblem& p, const Function& function) {
     constexpr int KB = decltype(kp)::value / kChunk;
     if constexpr (sizeof(typename P::Operand) == 2) {
       using Wide = Shape<P, KB, 4, 8>;
-      constexpr int kFewSlots = KB == 4 ? 4 : 5;
-      if (sizeof(Shared<Wide>) > shared_memory_limit())
-        return function(Shape<P, KB, 4, kFewSlots>{});
+      if (sizeof(Shared<Wide>) > shared_memory_limit()) return function(Shape<P, KB, 4, 5>{});
       if (!narrow(p, value_blocks(p.V))) return function(Wide{});
       function(Shape<P, KB, 2, 8>{});
     } else {

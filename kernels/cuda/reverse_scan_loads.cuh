@@ -36,10 +36,13 @@ struct Shape {
       sizeof(Operand) == 2 ? 2 : 1;  // steps that may be asked for at once
   static constexpr int kSlots = Slots;
   static constexpr int kAhead = kSlots - 1 - kGroup;  // steps between a fetch and its use
-  // d_o, the decay and aqk_rest are fetched with step 0 and used up to the last step.
+  // d_o and the decay are fetched with step 0 and used up to the last step.
   static constexpr int kRowBuffers = kAhead / kSteps + 2;
   static constexpr int kRowLd = kColumns + 8;
   static constexpr bool kRests = sizeof(Operand) == 2;  // Aqk comes in two terms
+  // aqk_rest is used up to the solve step; one buffer will do when the next chunk's fetch comes later.
+  static constexpr int kRestBuffers = kSteps - kAhead > kSolve ? 1 : kRowBuffers;
+  static_assert(kAhead >= kGroup);
 };
 
 template <class S>
@@ -51,7 +54,7 @@ struct Shared {
       p[S::kColumns * kChunk];                      // dR^T, P^T as operands: [column, token]
   Operand d_o[S::kRowBuffers][kChunk * S::kRowLd];  // [token, column]
   float decay[S::kRowBuffers][S::kKeyBlocks * kChunk];
-  Operand aqk_rest[S::kRests ? S::kRowBuffers : 1][S::kRests ? kTileElements : 1];
+  Operand aqk_rest[S::kRests ? S::kRestBuffers : 1][S::kRests ? kTileElements : 1];
 };
 
 // What a CTA works on.
@@ -141,7 +144,8 @@ class Stream {
         if constexpr (S::kRests)
 #pragma unroll
           for (int i = 0; i < kTileElements; i += S::kThreads * kUnit)
-            copy_async_16(shared_.aqk_rest[buffer] + thread_index() * kUnit + i,
+            copy_async_16(shared_.aqk_rest[(index_ - back) % S::kRestBuffers] +
+                              thread_index() * kUnit + i,
                           aqk_rest_ - back * aqk_rest_stride_ + i, true);
       }
     }
