@@ -17,6 +17,7 @@ namespace gdr2 {
 namespace {
 
 constexpr double kNormal95 = 1.959964;
+constexpr const char* kAllDtypes = "all";
 constexpr std::ptrdiff_t kFewPairs = 8;  ///< of other inputs: too few to know their spread from
 
 /// The words of a line, without those that start with one of the keys.
@@ -78,6 +79,7 @@ StateChange change_of(const CaseRecord* before, const CaseRecord& now) {
 /// every error grew by one factor has variance 0.
 struct PairRatio {
   double log_ratio, variance;
+  double elements = 0;
 };
 
 std::optional<PairRatio> ratio_of(const std::vector<double>& old_batches,
@@ -116,42 +118,64 @@ struct Group {
   ErrorChange change(double spread) const {
     ErrorChange change{.pairs = std::ssize(pairs), .elements = elements};
     const double n = double(pairs.size());
-    double inside = 0, between = 0;
+    double inside = 0, between = 0, parts = 0;
+    const auto part = [&](const PairRatio& pair) { return pair.elements / double(elements); };
+    for (const auto& pair : pairs) {
+      change.log_ratio += part(pair) * pair.log_ratio;
+      inside += part(pair) * part(pair) * pair.variance;
+      parts += part(pair) * part(pair);
+    }
     for (const auto& pair : pairs)
-      change.log_ratio += pair.log_ratio / n, inside += pair.variance / (n * n);
-    for (const auto& pair : pairs) between += std::pow(pair.log_ratio - change.log_ratio, 2);
-    if (pairs.size() > 1) between /= n * (n - 1);
-    change.deviation = std::sqrt(std::max(inside, between) + spread / n);
+      between += std::pow(part(pair) * (pair.log_ratio - change.log_ratio), 2);
+    if (pairs.size() > 1) between *= n / (n - 1);
+    change.deviation = std::sqrt(std::max(inside, between) + spread * parts);
     return change;
   }
 };
 
 using Groups = std::map<std::tuple<std::string, std::string, std::string, std::string>, Group>;
 
-/// All pairs of a kernel and tensor, whatever their dtype and recipe.
-struct Pool {
-  double sum = 0;
-  std::int64_t pairs = 0;
-};
+/// Variance of the ratio of one pair that the other groups of a kernel's tensor show, about their mean: what
+/// all of them moved by is no scatter. With the same inputs only those of another dtype and recipe count,
+/// so that a change of one recipe in every dtype, or of one dtype in every recipe, does not hide itself.
+double spread_around(const Groups::value_type& group, const Groups& groups, bool same_seeds) {
+  const auto& [kernel, dtype, tensor, recipe] = group.first;
+  double sum = 0, squares = 0, n = 0;
+  for (const auto& [key, other] : groups) {
+    if (std::get<0>(key) != kernel || std::get<2>(key) != tensor || key == group.first) continue;
+    if (same_seeds && (std::get<1>(key) == dtype || std::get<3>(key) == recipe)) continue;
+    for (const auto& pair : other.pairs) sum += pair.log_ratio, ++n;
+    squares += other.sum_of_squares();
+  }
+  if (n > 1) return std::max(0.0, (squares - sum * sum / n) / (n - 1));
+  return !same_seeds && std::ssize(group.second.pairs) < kFewPairs ? HUGE_VAL : 0;
+}
+
+/// The groups, and of runs on the same inputs those of all dtypes of a recipe together. With other inputs
+/// its pairs are no independent ones: the dtypes are drawn alike.
+Groups with_all_dtypes(const Groups& groups, bool same_seeds) {
+  auto all = groups;
+  if (!same_seeds) return all;
+  std::map<std::tuple<std::string, std::string, std::string, std::string>, int> dtypes;
+  for (const auto& [key, group] : groups) {
+    const auto& [kernel, dtype, tensor, recipe] = key;
+    auto& sum = all[{kernel, kAllDtypes, tensor, recipe}];
+    sum.pairs.insert(sum.pairs.end(), group.pairs.begin(), group.pairs.end());
+    sum.elements += group.elements;
+    ++dtypes[{kernel, kAllDtypes, tensor, recipe}];
+  }
+  for (const auto& [key, n] : dtypes)
+    if (n == 1) all.erase(key);  // the same as its one dtype
+  return all;
+}
 
 std::vector<ErrorChange> changes_of(const Groups& groups, bool same_seeds) {
-  std::map<std::tuple<std::string, std::string>, Pool> pools;
-  for (const auto& [key, group] : groups) {
-    auto& pool = pools[{std::get<0>(key), std::get<2>(key)}];
-    pool.sum += group.sum_of_squares(), pool.pairs += std::ssize(group.pairs);
-  }
   std::vector<ErrorChange> changes;
-  for (const auto& [key, group] : groups) {
-    const auto& pool = pools[{std::get<0>(key), std::get<2>(key)}];
-    const auto others = pool.pairs - std::ssize(group.pairs);
-    double spread = 0;
-    if (others > 0)
-      spread = std::max(0.0, pool.sum - group.sum_of_squares()) / double(others);
-    else if (!same_seeds && std::ssize(group.pairs) < kFewPairs)
-      spread = HUGE_VAL;
-    auto& change = changes.emplace_back(group.change(spread));
+  for (const auto& entry : with_all_dtypes(groups, same_seeds)) {
+    auto& change =
+        changes.emplace_back(entry.second.change(spread_around(entry, groups, same_seeds)));
     change.same_seeds = same_seeds;
-    std::tie(change.kernel, change.dtype, change.tensor, change.recipe) = key;
+    std::tie(change.kernel, change.dtype, change.tensor, change.recipe) = entry.first;
   }
   std::ranges::stable_sort(changes, std::greater(), &ErrorChange::log_ratio);
   return changes;
@@ -162,8 +186,9 @@ void pair_tensors(const CaseRecord& before, const CaseRecord& now, Groups& group
     for (const auto& new_tensor : now.verdict.tensors) {
       const auto &a = old_tensor.stats, &b = new_tensor.stats;
       if (a.name != b.name || a.count != b.count || old_tensor.leg != new_tensor.leg) continue;
-      const auto ratio = ratio_of(a.profile.batches, b.profile.batches);
+      auto ratio = ratio_of(a.profile.batches, b.profile.batches);
       if (!ratio) continue;
+      ratio->elements = double(b.count);
       auto& group = groups[{now.kernel, now.dtype, tensor_label(new_tensor), recipe_of(now.line)}];
       group.pairs.push_back(*ratio);
       group.elements += b.count;

@@ -14,9 +14,9 @@ namespace gdr2 {
 
 /// rms z, new over old, of a kernel, dtype, tensor and recipe.
 struct ErrorChange {
-  std::string kernel, dtype, tensor, recipe;
+  std::string kernel, dtype, tensor, recipe;  ///< dtype "all": those of the recipe together
   std::int64_t pairs = 0, elements = 0;
-  double log_ratio = 0;    ///< mean over the pairs of log(rms z new / rms z old)
+  double log_ratio = 0;    ///< mean over the pairs, by elements, of log(rms z new / old)
   double deviation = 0;    ///< standard deviation of that
   bool same_seeds = true;  ///< false: the pairs differ in their inputs
 

@@ -96,6 +96,45 @@ TEST(Compare, DoesNotFireOnCleanRunsOfOtherSeeds) {
   EXPECT_EQ(fired, 0) << "of 100";
 }
 
+/// The run with its cases in other dtypes too, with errors of their own.
+RunRecord run_of_four_dtypes() {
+  auto run = run_of(1);
+  const auto dtypes = {"fp16", "tf32", "fp32"};
+  for (std::uint64_t seed = 2; const auto* dtype : dtypes) {
+    for (auto record : run_of(seed).cases) {
+      record.dtype = dtype,
+      record.line = record.line.substr(0, record.line.find(" seed")) + " seed=1 dtype=" + dtype;
+      run.cases.push_back(record);
+    }
+    ++seed;
+  }
+  run.planned = std::ssize(run.cases);
+  return run;
+}
+
+TEST(Compare, CatchesFivePercentOfOneRecipeInEveryDtype) {
+  auto worse = run_of_four_dtypes();
+  scale_error(worse, "slow", Name::dk, 1.05);
+  const auto comparison = compare(run_of_four_dtypes(), worse);
+  EXPECT_EQ(comparison.exit_code(), 1);
+  int named = 0;
+  for (const auto& change : comparison.errors) {
+    if (!change.is_regression()) continue;
+    ++named;
+    EXPECT_EQ(change.recipe + " " + change.tensor, "slow dk");
+  }
+  EXPECT_EQ(named, 5) << "four dtypes, and all of them together";
+}
+
+TEST(Compare, CatchesFivePercentOfOneTensorEverywhere) {
+  auto worse = run_of_four_dtypes();
+  for (const auto* recipe : kRecipes) scale_error(worse, recipe, Name::dg, 1.05);
+  const auto comparison = compare(run_of_four_dtypes(), worse);
+  EXPECT_EQ(comparison.exit_code(), 1);
+  for (const auto& change : comparison.errors)
+    EXPECT_EQ(change.is_regression(), change.tensor == "dg");
+}
+
 TEST(Compare, CallsAnImprovementNone) {
   auto better = run_of(1);
   scale_error(better, "slow", Name::dk, 0.8);
