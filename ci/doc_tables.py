@@ -19,7 +19,7 @@ import statistics
 import sys
 
 TREE = pathlib.Path(__file__).resolve().parent.parent
-PAGES = ["docs/SEARCH.md", "fixtures/regressions/README.md"]
+PAGES = ["docs/LAWS.md", "docs/SEARCH.md", "fixtures/regressions/README.md"]
 BLOCK = re.compile(r"(<!-- table: (\w+) (\S+) -->\n).*?(<!-- end of table -->)", re.S)
 
 
