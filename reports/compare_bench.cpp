@@ -9,6 +9,8 @@
 #include <set>
 #include <tuple>
 
+#include "reports/compare_words.hpp"
+
 namespace gdr2 {
 namespace {
 
@@ -150,13 +152,6 @@ std::string row_text(const TimingChange& c) {
   return text + fmt::format("\n    {}\n", c.line);
 }
 
-std::string list(const char* title, const std::vector<std::string>& names) {
-  if (names.empty()) return "";
-  auto text = fmt::format("\n{}: {}\n", title, names.size());
-  for (const auto& name : names) text += "  " + name + '\n';
-  return text;
-}
-
 }  // namespace
 
 TimeRatio time_ratio_of(const std::vector<double>& old_ms, const std::vector<double>& new_ms) {
@@ -208,20 +203,18 @@ BenchComparison compare(const BenchRun& old_run, const BenchRun& new_run) {
 std::string comparison_text(const BenchComparison& c) {
   auto text = fmt::format("{} times in both, {} only in the new report, {} only in the old one\n",
                           c.times.size(), c.added, c.missing.size());
-  for (const auto& fault : c.faults) text += fmt::format("cannot stand for a pass: {}\n", fault);
-  text += list("Broken: had a time", c.broken);
-  text += list("New rows that did not pass their gate", c.new_failures);
-  text += list("Missing: timed in the old report alone", c.missing);
+  text += fault_rows(c.faults);
+  text += name_rows("Broken: had a time", c.broken);
+  text += name_rows("New rows that did not pass their gate", c.new_failures);
+  text += name_rows("Missing: timed in the old report alone", c.missing);
   if (!c.times.empty())
     text += "\nTime, new over old: median of pairs of rounds with its confidence interval\n";
   for (const auto& change : c.times) text += row_text(change);
   const auto regressions =
       std::ranges::count_if(c.times, [](const auto& t) { return t.is_regression(); });
   text += fmt::format("\n{}: {} broken, {} new failures, {} missing, {} slower\n",
-                      c.exit_code() == 0   ? "No regression"
-                      : c.exit_code() == 3 ? "Nothing compared"
-                                           : "REGRESSION",
-                      c.broken.size(), c.new_failures.size(), c.missing.size(), regressions);
+                      outcome_of(c.exit_code()), c.broken.size(), c.new_failures.size(),
+                      c.missing.size(), regressions);
   return text;
 }
 

@@ -5,6 +5,8 @@
 
 #include <map>
 
+#include "reports/compare_words.hpp"
+
 namespace gdr2 {
 namespace {
 
@@ -71,13 +73,6 @@ std::string change_rows(const char* title, const std::vector<FaultChange>& chang
   return text;
 }
 
-std::string name_rows(const char* title, const std::vector<std::string>& names) {
-  if (names.empty()) return "";
-  auto text = fmt::format("\n{}: {}\n", title, names.size());
-  for (const auto& name : names) text += "  " + name + '\n';
-  return text;
-}
-
 }  // namespace
 
 int PowerComparison::exit_code() const {
@@ -110,17 +105,14 @@ std::string comparison_text(const PowerComparison& c) {
       "Faults caught: {} of {} -> {} of {}; right kernels accused: {} of {} -> {} of {}\n",
       c.old_score.caught, c.old_score.total, c.new_score.caught, c.new_score.total, c.old_alarms,
       c.old_right, c.new_alarms, c.new_right);
-  for (const auto& fault : c.faults) text += fmt::format("cannot stand for a pass: {}\n", fault);
+  text += fault_rows(c.faults);
   text += change_rows("Lost", c.lost);
   text += change_rows("Won", c.won);
   text += name_rows("Perturbations of which more pass", c.weaker);
   text += name_rows("Missing: in the old study alone", c.missing);
   text += fmt::format(
       "\n{}: {} faults lost, {} perturbations weaker, {} missing, {} more false alarms\n",
-      c.exit_code() == 0   ? "No regression"
-      : c.exit_code() == 3 ? "Nothing compared"
-                           : "REGRESSION",
-      c.lost.size(), c.weaker.size(), c.missing.size(),
+      outcome_of(c.exit_code()), c.lost.size(), c.weaker.size(), c.missing.size(),
       c.new_alarms > c.old_alarms ? c.new_alarms - c.old_alarms : 0);
   return text;
 }

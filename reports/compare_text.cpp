@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "reports/compare.hpp"
+#include "reports/compare_words.hpp"
 
 namespace gdr2 {
 namespace {
@@ -55,7 +56,7 @@ std::string comparison_text(const Comparison& c, bool all) {
   auto text =
       fmt::format("{} cases in both{}, {} only in the new report, {} only in the old one\n",
                   c.paired, c.same_seeds ? "" : ", with other seeds", c.added, c.missing.size());
-  for (const auto& fault : c.faults) text += fmt::format("cannot stand for a pass: {}\n", fault);
+  text += fault_rows(c.faults);
   text += list("Broken", c.broken, all, change_row);
   text += list("New cases that did not pass", c.new_failures, all, change_row);
   text += list("Failing in both", c.still_failing, all, change_row);
@@ -76,10 +77,8 @@ std::string comparison_text(const Comparison& c, bool all) {
   const auto regressions =
       std::ranges::count_if(c.errors, [](const auto& e) { return e.is_regression(); });
   text += fmt::format("\n{}: {} broken, {} new failures, {} missing, {} errors that grew\n",
-                      c.exit_code() == 0   ? "No regression"
-                      : c.exit_code() == 3 ? "Nothing compared"
-                                           : "REGRESSION",
-                      c.broken.size(), c.new_failures.size(), c.missing.size(), regressions);
+                      outcome_of(c.exit_code()), c.broken.size(), c.new_failures.size(),
+                      c.missing.size(), regressions);
   return text;
 }
 
