@@ -208,6 +208,10 @@ Verdict verdict_of(const KernelFault& fault) {
   return {late ? State::kTimedOut : State::kCrashed, "", fault.what(), {}};
 }
 
+bool accuses(const Verdict& verdict) {
+  return verdict.state == State::kFailed || verdict.state == State::kCrashed || verdict.state == State::kTimedOut;
+}
+
 Verdict check(const Kernel& kernel, const Case& c, const CheckOptions& options) {
   try {
     if (const auto reason = kernel.unsupported(c.problem))

@@ -84,7 +84,7 @@ std::string where_beyond(const Evidence& e, Name name, double least,
     const double z = std::fabs(e.z(name, i, values[i]));
     worst = std::isnan(z) ? HUGE_VAL : std::max(worst, z);
   }
-  Span sequence, head, chunk, row, channel;
+  Span sequence, head, chunk, block, row, channel;
   std::int64_t count = 0;
   const Places places(e.problem, name);
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -96,12 +96,14 @@ std::string where_beyond(const Evidence& e, Name name, double least,
     }
     ++count;
     sequence.take(place.sequence), head.take(place.head), chunk.take(place.chunk);
+    if (place.row != kNowhere) block.take(place.row / kBlock);
     row.take(place.row), channel.take(place.channel);
   }
   std::string text;
   say(text, "sequence", sequence);
   say(text, "head", head);
   say(text, "chunk", chunk);
+  say(text, "16-row block", block);
   say(text, "row", row);
   say(text, "channel", channel);
   return fmt::format("{}: {} elements in {}", to_string(name), count, text);
