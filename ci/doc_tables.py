@@ -146,10 +146,11 @@ def power(report):
 
 def perturbations(report):
     """True results changed in one place or as a whole."""
-    study = report["power"]["perturbations"]
-    rows = [[name, p["tried"], p["rejected"], p["within"], len(p["missed"])] for name, p in study.items()]
-    rows.append(["**all**", *(sum(row[i] for row in rows) for i in range(1, 5))])
-    return table(["perturbation", "tried", "rejected", "no larger than the contract explains", "missed"], rows)
+    rules = list(report["power"]["rules"])
+    rows = [[name, p["tried"], p["rejected"], p["within"], len(p["missed"]), *(p.get("rules", {}).get(rule, 0) for rule in rules)]
+            for name, p in report["power"]["perturbations"].items()]
+    rows.append(["**all**", *(sum(row[i] for row in rows) for i in range(1, len(rows[0])))])
+    return table(["perturbation", "tried", "rejected", "no larger than the contract explains", "missed", *rules], rows)
 
 
 def filled(text):

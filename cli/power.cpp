@@ -118,6 +118,7 @@ void measure_perturbations(const Kernel& kernel, const Case& c, int places, Powe
     auto& record = study.perturbations[p.name];
     ++record.tried;
     record.rejected += p.rejected;
+    for (const auto& rule : p.rules) ++record.rules[rule];
     if (p.rejected) continue;
     const double allowed = tolerance::z_of(kernel.contract(c.problem), p.tensor);
     if (p.size <= allowed)

@@ -99,6 +99,15 @@ TEST(Perturbation, OfTrueResultsIsRejectedWhateverItIs) {
       EXPECT_TRUE(p.rejected) << line << ": " << p.name << " of " << to_string(p.tensor) << ", " << p.size;
 }
 
+TEST(Perturbation, SaysWhichPublicRulesTellItFromTheRightResults) {
+  std::map<std::string, std::set<std::string>> telling;
+  for (const auto& p : perturb(find_kernel("cpu.chunk"), parse_case("T=20 H=2 K=16 V=16 h0=1"), 8))
+    for (const auto& rule : p.rules) telling[p.name].insert(rule);
+  EXPECT_EQ(telling["nan"].size(), public_rules().size());
+  EXPECT_TRUE(telling["zero"].contains("fla_strict"));
+  EXPECT_FALSE(telling["one_element"].contains("attention_gym"));
+}
+
 TEST(ChannelOrder, OfExactDataChangesNoBit) {
   const auto c = parse_case("T=40 K=16 V=24 h0=1 scale=1 layout=vk recipe=onehot pass=fwd");
   const auto& kernel = find_kernel("cpu.chunk");
