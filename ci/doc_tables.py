@@ -90,7 +90,7 @@ def calibration(report):
     for name, of in parts.items():
         verdicts, allowed = study["progress"][name]["verdicts"], study["allowed"][name]
         elements, largest = sum(r["elements"] for r in of), max(r["max_z"] for r in of)
-        count = sum(verdicts.values())
+        count = sum(n for state, n in verdicts.items() if state != "SKIPPED")
         dtype = name.split()[1]
         cases[dtype] = cases.get(dtype, 0) + count
         rms = (sum(r["sum_z2"] for r in of) / elements) ** 0.5

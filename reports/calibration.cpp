@@ -125,7 +125,8 @@ std::string calibration_text(const Calibration& c) {
     explained += row.explained;
     const auto& verdicts = c.progress.at(name).verdicts;
     std::int64_t cases = 0;
-    for (const auto& [state, n] : verdicts) cases += n;
+    for (const auto& [state, n] : verdicts)
+      if (state != "SKIPPED") cases += n;
     const auto count = [&](const char* state) {
       const auto found = verdicts.find(state);
       return found == verdicts.end() ? 0 : found->second;
