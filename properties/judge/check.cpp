@@ -114,8 +114,8 @@ class Judge {
 
   void note_explained(std::int64_t count, const char* where) {
     if (count == 0) return;
-    verdict_.notes.push_back(fmt::format("{} elements{} are beyond what {} members explain and within what {} others do",
-                                         count, where, tolerance::kEnsemble, tolerance::kSecondLook));
+    verdict_.notes.push_back(fmt::format("{} elements{} are beyond what {} members explain and within what others do",
+                                         count, where, tolerance::kEnsemble));
   }
 
   void judge_classes() {
