@@ -5,14 +5,11 @@
 #include <map>
 #include <memory>
 
+#include "properties/judge/check.hpp"
 #include "properties/power/mutant.hpp"
 
 namespace gdr2::power {
 namespace {
-
-bool broken(const Verdict& verdict) {
-  return verdict.state == State::kFailed || verdict.state == State::kCrashed;
-}
 
 /// Runs that differ break whatever compares two of them, and say nothing of what a law asks.
 bool is_for(const Law& law, const Fault& fault) {
@@ -35,7 +32,7 @@ std::set<Form> innocent_forms(const Law& law, const Case& c, LawPower& power) {
     const auto verdict = law.check(kernel, c);
     spoken |= verdict.state != State::kSkipped;
     if (verdict.state == State::kPassed) forms.insert(form);
-    if (broken(verdict)) power.alarms.push_back("kernel=" + kernel.name() + " " + to_string(c));
+    if (accuses(verdict)) power.alarms.push_back("kernel=" + kernel.name() + " " + to_string(c));
   }
   power.spoken += spoken;
   return forms;
@@ -54,7 +51,7 @@ LawPower power_of_law(const Law& law, const std::vector<Case>& cases,
     const auto forms = innocent_forms(law, c, power);
     for (auto& [fault, kernel, caught] : suspects) {
       if (caught || !forms.contains(fault->form)) continue;
-      if (const auto verdict = law.check(*kernel, c); broken(verdict))
+      if (const auto verdict = law.check(*kernel, c); accuses(verdict))
         caught = {fault->name, fault->kind, to_string(c), verdict.reason};
     }
   }

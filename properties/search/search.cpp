@@ -11,10 +11,6 @@
 namespace gdr2::search {
 namespace {
 
-bool failed(const Verdict& verdict) {
-  return verdict.state == State::kFailed || verdict.state == State::kCrashed;
-}
-
 /// Laws that cost no envelope, one a case in turn.
 const Law& law_in_turn(std::int64_t number) {
   static const std::vector<Law> cheap = [] {
@@ -61,7 +57,7 @@ Outcome search(const Kernel& kernel, const Options& options, const GoOn& go_on) 
       continue;
     }
     for (const auto& law : {std::string(), law_in_turn(n).name})
-      if (const auto verdict = examine(kernel, c, law); failed(verdict)) {
+      if (const auto verdict = examine(kernel, c, law); accuses(verdict)) {
         outcome.findings.push_back(minimize(kernel, c, verdict, law, options.budget));
         break;
       }
