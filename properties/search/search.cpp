@@ -28,8 +28,10 @@ const Law& law_in_turn(std::int64_t number) {
 
 std::uint64_t hash_of(const Tensors& tensors) {
   std::uint64_t hash = 0xCBF29CE484222325u;  // FNV-1a
-  for (const auto& [name, tensor] : tensors)
-    for (const auto byte : *tensor.storage()) hash = (hash ^ std::uint8_t(byte)) * 0x100000001B3u;
+  for (const auto& [name, tensor] : tensors) {
+    const auto dense = tensor.clone();
+    for (const auto byte : *dense.storage()) hash = (hash ^ std::uint8_t(byte)) * 0x100000001B3u;
+  }
   return hash;
 }
 
