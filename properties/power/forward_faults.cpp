@@ -82,6 +82,11 @@ std::vector<Fault> of_inputs() {
               [](Stages& s) { s.g = s.g.cwiseMax(-20.f); }),
       at_rows("decay_floor", "decay range", "decays above -1e-4 taken for 0",
               [](Stages& s) { s.g = (s.g.array() > -1e-4f).select(0.f, s.g); }),
+      at_rows("tail_decays_zero", "decay range", "rows of the last, partial 16-row block read gate 0",
+              [](Stages& s) {
+                const auto begin = s.rows / kBlock * kBlock;
+                s.g.middleRows(begin, s.rows - begin).setZero();
+              }),
       at_rows("padding_decays", "tail chunk", "padding rows decay too",
               [](Stages& s) { s.g.bottomRows(s.g.rows() - s.rows).setConstant(-1); }),
       at_rows("padding_writes", "tail chunk", "padding rows write: k, v not zeroed",
@@ -164,6 +169,15 @@ std::vector<Fault> of_decays() {
                   const auto G = prefix_decay(s);
                   for (Index c = 0; c < s.k.cols(); ++c)
                     s.gamma_C(c) = float(std::exp(G(s.rows - 1, c)));
+                }),
+      at_decays("end_at_row_63", "tail chunk", "G_C of a short chunk read at row 63, where it is 0",
+                [](Stages& s) {
+                  if (s.rows == s.g.rows()) return;
+                  const auto G = prefix_decay(s);
+                  for (Index i = 0; i < s.rows; ++i)
+                    for (Index c = 0; c < s.k.cols(); ++c)
+                      s.Kt(i, c) = s.k(i, c) * std::exp(float(-G(i + 1, c)));
+                  s.gamma_C.setOnes();
                 }),
       at_decays("gamma_one", "formula convention", "the state passes the chunk undecayed",
                 [](Stages& s) { s.gamma_C.setOnes(); }),

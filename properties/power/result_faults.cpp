@@ -96,6 +96,16 @@ std::vector<Fault> of_memory() {
               auto& q = answer.inputs.at(Name::q);
               if (q.size()) q.data()[0] ^= std::byte{1};
             }),
+      after("padded_state_written", "state lifecycle",
+            "the state of a padded entry is written: slot -1, before the first state",
+            [](const Answer& answer) {
+              auto* ht = answer.find(Name::ht);
+              if (!ht || ht->empty()) return;
+              const auto state = ht->size() / ht->shape()[0];
+              const auto width = std::int64_t(size_of(ht->dtype()));
+              for (std::int64_t i = 1; i <= std::min(state, ht->offset()); ++i)
+                store_element(ht->data() - i * width, ht->dtype(), ht->get(state - i));
+            }),
       after("h0_written", kBounds, "the state is updated in place",
             [](const Answer& answer) {
               const auto h0 = answer.inputs.find(Name::h0);
@@ -288,6 +298,8 @@ std::vector<Fault> contract_faults() {
                [](C& c) { c.auxiliary = Format::kBF16; }),
       contract(kChunk, "auxiliary_tf32", "Y and U stored in tf32",
                [](C& c) { c.auxiliary = Format::kTF32; }),
+      contract(kChunk, "accumulator_bf16", "sums in bf16", [](C& c) { c.accumulator = Format::kBF16; }),
+      contract(kChunk, "accumulator_fp16", "sums in fp16", [](C& c) { c.accumulator = Format::kF16; }),
       contract(kChunk, "normalized_bf16", "normalised q and k in bf16",
                [](C& c) { c.normalized = Format::kBF16; }),
       contract(kChunk, "direct_rows_0", "no score is formed directly", [](C& c) { c.direct_rows = 0; }),
@@ -295,6 +307,7 @@ std::vector<Fault> contract_faults() {
       contract(kToken, "state_tf32", "state in tf32", [](C& c) { c.state = Format::kTF32; }),
       contract(kToken, "operand_bf16", "operands in bf16", [](C& c) { c.operand = Format::kBF16; }),
       contract(kToken, "operand_tf32", "operands in tf32", [](C& c) { c.operand = Format::kTF32; }),
+      contract(kToken, "accumulator_bf16", "sums in bf16", [](C& c) { c.accumulator = Format::kBF16; }),
       contract(kToken, "normalized_bf16", "normalised q and k in bf16",
                [](C& c) { c.normalized = Format::kBF16; }),
   };
