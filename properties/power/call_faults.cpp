@@ -71,14 +71,16 @@ void run_on(Problem& p, Tensors& in) {
   p.h0 = true;
   for (std::int64_t n = 1; n < p.N(); ++n) {
     Tensors out;
-    for (auto name : {Name::o, Name::ht}) out[name] = Tensor(dtype_of(asked, name), shape_of(asked, name));
+    for (auto name : {Name::o, Name::ht})
+      out[name] = Tensor(dtype_of(asked, name), shape_of(asked, name));
     right_kernel(Form::kChunk).forward(asked, in, out);
     const auto& left = out.at(Name::ht);
     const auto state = left.size() / p.N();
-    in[Name::h0] = changed(in.at(Name::h0), [&, e = std::int64_t{0}](const At& i, double x) mutable {
-      const auto before = e++ - state;
-      return i[0] == n ? left.get(before) : x;
-    });
+    in[Name::h0] =
+        changed(in.at(Name::h0), [&, e = std::int64_t{0}](const At& i, double x) mutable {
+          const auto before = e++ - state;
+          return i[0] == n ? left.get(before) : x;
+        });
   }
 }
 
@@ -90,7 +92,8 @@ void decay_from_chunk(Problem& p, Tensors& in) {
   in[Name::h0] = changed(in.at(Name::h0), [&](const At& i, double x) {
     const auto begin = sequences[i[0]].begin, c = p.layout == StateLayout::kKV ? i[2] : i[3];
     double sum = 0;
-    for (auto t = begin / 64 * 64; t < begin; ++t) sum += g.get((t * p.H + i[1] / p.group()) * p.K + c);
+    for (auto t = begin / 64 * 64; t < begin; ++t)
+      sum += g.get((t * p.H + i[1] / p.group()) * p.K + c);
     return std::exp(sum) * x;
   });
 }
@@ -119,9 +122,11 @@ std::vector<Fault> of_sequences() {
                }
                if (!p.lens.empty()) p.lens.back() += carry;
              }),
-      before("no_reset", kPacked, "no reset at a boundary: a sequence begins with the state of the one before",
-             run_on, Pass::kForward),
-      before("decay_from_chunk", kPacked, "decays of a packed sequence summed from the start of a chunk, not its own",
+      before("no_reset", kPacked,
+             "no reset at a boundary: a sequence begins with the state of the one before", run_on,
+             Pass::kForward),
+      before("decay_from_chunk", kPacked,
+             "decays of a packed sequence summed from the start of a chunk, not its own",
              decay_from_chunk),
       before("lengths_reversed", kPacked, "lengths of packed sequences read backwards",
              [](Problem& p, Tensors&) { std::reverse(p.lens.begin(), p.lens.end()); }),
@@ -131,8 +136,9 @@ std::vector<Fault> of_sequences() {
              [](Problem&, Tensors& in) { take(in, {Name::h0}, along(0, kFirst)); }),
       before("h0_of_next_head", "head mapping", "the state of another head",
              [](Problem&, Tensors& in) { take(in, {Name::h0}, along(1, kNext)); }),
-      before("dht_of_next", kState, "the state's cotangent of another sequence",
-             [](Problem&, Tensors& in) { take(in, {Name::dht}, along(0, kNext)); }, Pass::kBackward),
+      before(
+          "dht_of_next", kState, "the state's cotangent of another sequence",
+          [](Problem&, Tensors& in) { take(in, {Name::dht}, along(0, kNext)); }, Pass::kBackward),
       before("layout_ignored", "layout", "states read and written in the other layout",
              [](Problem& p, Tensors&) {
                p.layout = p.layout == StateLayout::kKV ? StateLayout::kVK : StateLayout::kKV;

@@ -130,8 +130,13 @@ std::vector<double> decays(const Contract& contract, Format dtype, std::vector<d
   g.resize(problem.B * problem.K, 0);
   const std::vector<double> zeros(g.size(), 0), zero(problem.B, 0);
   return emulate(problem,
-                 {{Name::q, zeros}, {Name::k, zeros}, {Name::b, zeros}, {Name::v, zero}, {Name::w, zero},
-                  {Name::g, g}, {Name::h0, std::vector<double>(g.size(), 1)}},
+                 {{Name::q, zeros},
+                  {Name::k, zeros},
+                  {Name::b, zeros},
+                  {Name::v, zero},
+                  {Name::w, zero},
+                  {Name::g, g},
+                  {Name::h0, std::vector<double>(g.size(), 1)}},
                  contract, RoundingMode::kNearest, 0)
       .at(Name::ht);
 }
@@ -148,10 +153,12 @@ TEST(KernelFunctions, TheDecayOfAStateAtEvery16BitNumber) {
       Worst w;
       for (std::size_t i = 0; i < g.size(); ++i) {
         const Mpfr wanted = exp(Mpfr(g[i]));
-        const double e = dtype == Format::kF32 ? ulps(got[i], wanted, 24, -126, 127) : double_ulps(got[i], wanted);
+        const double e = dtype == Format::kF32 ? ulps(got[i], wanted, 24, -126, 127)
+                                               : double_ulps(got[i], wanted);
         if (!(e <= w.ulps)) w = {e, g[i]};
       }
-      EXPECT_TRUE(w.ulps <= kRounded) << to_string(contract) << ": " << w.ulps << " ulp at " << w.at;
+      EXPECT_TRUE(w.ulps <= kRounded)
+          << to_string(contract) << ": " << w.ulps << " ulp at " << w.at;
     }
 }
 

@@ -38,17 +38,20 @@ TEST_P(EveryDtype, CpuKernelsObeyEveryLawWithoutAReference) {
 
 /// One-hot keys, gates in {0, 1}, decays in {0, -inf}, small integers; few enough for the bits of bf16.
 TEST_P(EveryDtype, ATableIsLookedUpWithoutAnyError) {
-  for (const std::string line : {"T=20 H=2 K=8 V=6 h0=1", "lens=0,18,1 K=8 V=6 h0=1 layout=vk", "T=66 K=16 V=6 h0=1"}) {
+  for (const std::string line :
+       {"T=20 H=2 K=8 V=6 h0=1", "lens=0,18,1 K=8 V=6 h0=1 layout=vk", "T=66 K=16 V=6 h0=1"}) {
     const auto c = parse_case(fmt::format("{} scale=1 recipe=onehot dtype={}", line, GetParam()));
     const laws::Call call{c.problem, make_inputs(c)};
     const auto truth = reference(c.problem, to_values<double>(call.inputs));
     for (const char* kernel : {"cpu.chunk", "cpu.recurrent"})
       for (const auto& [name, tensor] : laws::run(find_kernel(kernel), call))
-        EXPECT_EQ(tensor.to_doubles(), truth.at(name)) << kernel << " " << to_string(c) << " " << to_string(name);
+        EXPECT_EQ(tensor.to_doubles(), truth.at(name))
+            << kernel << " " << to_string(c) << " " << to_string(name);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Dtypes, EveryDtype, testing::Values("fp64", "fp32", "tf32", "bf16", "fp16"),
+INSTANTIATE_TEST_SUITE_P(Dtypes, EveryDtype,
+                         testing::Values("fp64", "fp32", "tf32", "bf16", "fp16"),
                          [](const auto& info) { return std::string(info.param); });
 
 /// Smaller: a margin costs an envelope.
