@@ -196,8 +196,7 @@ void launch_shape(const DeviceProblem& p, const Intermediates<typename S::Operan
 
 // Narrow parts of V when the CTAs with wide ones would leave half of the device idle.
 inline bool narrow(const DeviceProblem& p, int value_blocks) {
-  constexpr int64_t kMultiprocessors = 132;
-  return 2 * p.N * p.HV * value_blocks <= kMultiprocessors;
+  return 2 * p.N * p.HV * value_blocks <= multiprocessors();
 }
 
 // function(Shape<..>{}) with how the scan of this problem is cut on the present device. 16-bit rings

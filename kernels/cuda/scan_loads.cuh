@@ -68,8 +68,7 @@ __device__ __forceinline__ Work work_of(const DeviceProblem& p, int value_blocks
 
 // Narrow parts of V when the CTAs with wide ones would leave half of the device idle.
 inline bool narrow(const DeviceProblem& p, int value_blocks) {
-  constexpr int64_t kMultiprocessors = 132;
-  return 2 * p.N * p.HV * value_blocks <= kMultiprocessors;
+  return 2 * p.N * p.HV * value_blocks <= multiprocessors();
 }
 
 template <class S>

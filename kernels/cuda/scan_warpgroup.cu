@@ -320,15 +320,15 @@ void launch_warpgroup_shape(const DeviceProblem& p, const Intermediates<typename
 // most multiprocessors a CTA, since every CTA reads the whole record.
 template <class P, class Function>
 void with_warpgroup_shape(const DeviceProblem& p, const Function& function) {
-  constexpr int64_t kMultiprocessors = 132;
+  const int64_t device = multiprocessors();
   const int64_t blocks = value_blocks(p.V), ctas = p.N * p.HV * blocks;  // of 64 columns
   dispatch_padded(p.K, [&](auto kp) {
     constexpr int KB = decltype(kp)::value / kChunk;
     if constexpr (KB <= 2) {
-      if (blocks % 2 == 0 && ctas / 2 > kMultiprocessors * 3 / 4)
+      if (blocks % 2 == 0 && ctas / 2 > device * 3 / 4)
         return function(WarpgroupShape<P, KB, 8>{});
     }
-    if (ctas > kMultiprocessors / 2) return function(WarpgroupShape<P, KB, 4>{});
+    if (ctas > device / 2) return function(WarpgroupShape<P, KB, 4>{});
     function(WarpgroupShape<P, KB, 2>{});
   });
 }
