@@ -12,7 +12,9 @@
 the CUDA sources as plain C++. Only translation units that see the edited file are compiled again. With
 --target gdr2_cuda the objects are those of nvcc, which must have been compiled position-independent.
 `nvcc` compiles the sources of kernels/cuda itself, for the machine code of --arch: first the right ones, into
-OBJECTS, of which it makes OUT/right.so, then what an edit touches.
+OBJECTS, of which it makes OUT/right.so, then what an edit touches. Machine code is not compressed there, so that
+libraries that differ in a line make a small archive. Each edit has its folder of sources in OUT, and a compiler
+cache (ccache) is used when there is one: a second run compiles what has changed since.
 """
 import argparse
 import concurrent.futures
@@ -23,7 +25,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIST = ROOT / "properties/power/cuda_mutants.json"
@@ -84,38 +85,37 @@ class Build:
 
     def library(self, mutant, out):
         """OUT/<name>.so; returns an error text, or nothing."""
-        with tempfile.TemporaryDirectory() as folder:
-            tree = pathlib.Path(folder)
-            shutil.copytree(ROOT / "kernels/cuda", tree / "kernels/cuda")
-            spoiled = tree / mutant["file"]
-            text = spoiled.read_text()
-            spoiled.write_text(text.replace(mutant["old"], mutant["new"]))
-            objects = []
-            for number, unit in enumerate(self.units):
-                if not self.sees(unit, mutant["file"]):
-                    objects.append(str(self.folder / self.object_of(unit)))
-                    continue
-                objects.append(str(tree / f"{number}.o"))
-                failed = self.compile(unit, tree, objects[-1])
-                if failed:
-                    return f"{mutant['name']}: {failed}"
-            link = self.link(objects, out / (mutant["name"] + ".so"))
-            done = subprocess.run(link, capture_output=True, text=True)
-            return f"{mutant['name']}: {done.stderr}" if done.returncode else None
+        tree = out / (mutant["name"] + ".sources")
+        shutil.rmtree(tree, ignore_errors=True)
+        shutil.copytree(ROOT / "kernels/cuda", tree / "kernels/cuda")
+        spoiled = tree / mutant["file"]
+        text = spoiled.read_text()
+        spoiled.write_text(text.replace(mutant["old"], mutant["new"]))
+        objects = []
+        for number, unit in enumerate(self.units):
+            if not self.sees(unit, mutant["file"]):
+                objects.append(str(self.folder / self.object_of(unit)))
+                continue
+            objects.append(str(tree / f"{number}.o"))
+            failed = self.compile(unit, tree, objects[-1])
+            if failed:
+                return f"{mutant['name']}: {failed}"
+        link = self.link(objects, out / (mutant["name"] + ".so"))
+        done = subprocess.run(link, capture_output=True, text=True)
+        shutil.rmtree(tree)
+        return f"{mutant['name']}: {done.stderr}" if done.returncode else None
 
     def link(self, objects, target):
         return ["c++", "-shared", "-o", str(target), *objects]
 
     def compile(self, unit, tree, target):
         words = shlex.split(unit["command"])
-        if words[0].endswith("ccache"):
-            words = words[1:]
         words[words.index("-o") + 1] = target
         source = words.index("-c") + 1
         inside = pathlib.Path(unit["file"]).resolve()
         if (ROOT / "kernels/cuda") in inside.parents:
             words[source] = str(tree / inside.relative_to(ROOT))
-        words.insert(1, f"-I{tree}")
+        words.insert(2 if words[0].endswith("ccache") else 1, f"-I{tree}")
         done = subprocess.run(words, cwd=unit["directory"], capture_output=True, text=True)
         return done.stderr[-2000:] if done.returncode else None
 
@@ -129,10 +129,11 @@ class NvccBuild(Build):
         listed = (ROOT / "kernels/cuda/sources.cmake").read_text()
         names = re.findall(r"[\w/]+\.(?:cu|cpp)\b", listed)
         code = f"-gencode=arch={arch.replace('sm_', 'compute_')},code={arch}"
+        nvcc = [*([shutil.which("ccache")] if shutil.which("ccache") else []), "nvcc"]
         flags = ["-O3", "-DNDEBUG", "-std=c++20", "-Xcompiler=-fPIC", "--expt-relaxed-constexpr", code,
-                 '-DGDR2_CUDA_VERSION="mutant"']
+                 "--no-compress", '-DGDR2_CUDA_VERSION="mutant"']
         self.units = [dict(file=str(ROOT / "kernels/cuda" / name), directory=str(self.folder),
-                           command=shlex.join(["nvcc", *flags, f"-I{ROOT}", "-x", "cu", "-c",
+                           command=shlex.join([*nvcc, *flags, f"-I{ROOT}", "-x", "cu", "-c",
                                                str(ROOT / "kernels/cuda" / name), "-o", name.replace("/", "_") + ".o"]))
                       for name in names]
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
@@ -164,13 +165,13 @@ def hunt(mutant, gdr2, out, options):
     library = f"{(out / mutant['name']).resolve()}.so" + (":decode" if mutant["name"].startswith("decode.") else "")
     report = out / (mutant["name"] + ".json")
     report.unlink(missing_ok=True)
-    words = [str(gdr2), "power", "--library", library, "--json", str(report)]
+    words = [str(gdr2), "power", "--library", library, "--timeout", "60", "--json", str(report)]
     for name in options.set:
         words += ["--set", name]
     if options.right:
         words += ["--right", str(options.right.resolve()) + library[library.index(".so") + 3:]]
     try:
-        done = subprocess.run(words, capture_output=True, text=True, timeout=options.seconds)
+        done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=options.seconds)
         end = f"was ended by signal {-done.returncode}"
         if done.returncode >= 0 and not report.exists():  # usage, a missing library: nothing was judged
             sys.exit(f"cuda_mutants: {mutant['name']}: {done.stderr}")
@@ -179,7 +180,7 @@ def hunt(mutant, gdr2, out, options):
     if report.exists():
         study = json.loads(report.read_text())
     else:  # the process is gone: that is a catch of its own kind
-        study = empty_study(gdr2, out, options)
+        study = empty_study(gdr2, report)
         study["power"]["mutants"] = [dict(leg="process", state="caught", line="", reason=f"the process {end}",
                                           judged=0, differing=0, law="", law_line="", rules=[])]
     record = study["power"]["mutants"][0]
@@ -190,13 +191,10 @@ def hunt(mutant, gdr2, out, options):
     return f"{record['state']:<10} {mutant['name']:<34} {record['leg']:<8} {record['line']}"
 
 
-def empty_study(gdr2, out, options):
-    report = out / "empty.json"
+def empty_study(gdr2, report):
     subprocess.run([str(gdr2), "power", "--no-mutants", "T=1 K=2 V=2 pass=fwd", "--json", str(report)],
                    capture_output=True, check=True)
-    study = json.loads(report.read_text())
-    report.unlink()
-    return study
+    return json.loads(report.read_text())
 
 
 def hunt_all(options):
@@ -204,9 +202,10 @@ def hunt_all(options):
     if not chosen:
         sys.exit(f"cuda_mutants: no libraries in {options.out}")
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for line in pool.map(lambda m: hunt(m, options.build.resolve(), options.out, options), chosen):
+        for line in pool.map(lambda m: hunt(m, options.build.resolve(), options.out.resolve(), options), chosen):
             print(line, flush=True)
-    words = [str(options.build.resolve()), "power", "--json", str(options.out / "power.json")]
+    words = [str(options.build.resolve()), "power", "--json", str(options.out / "power.json"),
+             "--least", str(options.least)]
     for m in chosen:
         words += ["--merge", str(options.out / (m["name"] + ".json"))]
     sys.exit(subprocess.run(words).returncode)
@@ -223,8 +222,9 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--right", type=pathlib.Path, help="the library without a fault")
     parser.add_argument("--set", action="append", default=[])
+    parser.add_argument("--least", type=float, default=0, help="per cent of the libraries hunted that must be caught")
     parser.add_argument("--seconds", type=int, default=600, help="of each hunt")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     wrong = list(check(mutants([])))
     if wrong:
         sys.exit("\n".join(wrong))
@@ -234,7 +234,7 @@ def main():
     if not options.out:
         sys.exit(f"cuda_mutants: {options.what} needs two places; --help says which")
     if options.what == "hunt":
-        options.set = options.set or [str(ROOT / "properties/power/cuda_cases.txt")]
+        options.set = options.set or ["properties/power/cuda_cases.txt"]
         hunt_all(options)
     options.out.mkdir(parents=True, exist_ok=True)
     if options.what == "nvcc":

@@ -19,7 +19,7 @@ import statistics
 import sys
 
 TREE = pathlib.Path(__file__).resolve().parent.parent
-PAGES = ["docs/LAWS.md", "docs/SEARCH.md", "fixtures/regressions/README.md"]
+PAGES = ["docs/LAWS.md", "docs/NUMERICS.md", "docs/POWER.md", "docs/SEARCH.md", "fixtures/regressions/README.md"]
 BLOCK = re.compile(r"(<!-- table: (\w+) (\S+) -->\n).*?(<!-- end of table -->)", re.S)
 
 
@@ -73,6 +73,84 @@ def public_reports(reports):
     return table(["report", "what went wrong", "case", "fails on"],
                  [[f"[{r['report']}]({r['url']})", r["what"], f"`{r['line']}`", f"`{r['fault']}`"]
                   for r in reports])
+
+
+def calibration(report):
+    """Right kernels on random cases, a row a kernel and dtype."""
+    study = report["calibration"]
+    parts, seen, cases = {}, [], {}
+    for row in study["rows"]:
+        name = f"{row['kernel']} {row['dtype']}"
+        if row["by"] == "recipe":  # holds every element of every order once
+            parts.setdefault(name, []).append(row)
+        elif row["by"] in ("stage", "chunk"):
+            allowed = study["allowed"][f"{name} {row['by']} {row['value']}"]
+            seen.append((row["max_z"] / allowed, row, allowed))
+    rows = []
+    for name, of in parts.items():
+        verdicts, allowed = study["progress"][name]["verdicts"], study["allowed"][name]
+        elements, largest = sum(r["elements"] for r in of), max(r["max_z"] for r in of)
+        count = sum(n for state, n in verdicts.items() if state != "SKIPPED")
+        dtype = name.split()[1]
+        cases[dtype] = cases.get(dtype, 0) + count
+        rms = (sum(r["sum_z2"] for r in of) / elements) ** 0.5
+        bias = sum(r["sum_z"] for r in of) / elements
+        rows.append([name, f"{elements / 1e6:.0f} M", f"{largest:.1f}", f"{allowed:g}", f"{allowed / largest:.2f}",
+                     f"{rms:.2f}", f"{bias:.0e}", f"{sum(verdicts.get(s, 0) for s in ('FAILED', 'CRASHED', 'TIMED_OUT'))} of {count}",
+                     verdicts.get("MISTRUSTED", 0)])
+    every = [r for of in parts.values() for r in of]
+    closest = sorted(seen, key=lambda x: -x[0])[:3]
+    head = ["kernel, products", "elements x orders", "largest z", "allowed", "margin", "rms z", "bias (mean signed z)",
+            "cases accused", "MISTRUSTED"]
+    return (f"{sum(cases.values())} random cases ({', '.join(f'{n} {dtype}' for dtype, n in cases.items())}), "
+            f"sources {report['git_sha'][:8]}: {sum(r['elements'] for r in every):.3g} element checks of results and "
+            f"{sum(row['elements'] for _, row, _ in seen):.2g} of stages and chunks; "
+            f"{sum(r['explained'] for r in every)} elements accused by the first look were explained by the second.\n\n" +
+            table(head, rows) + "\nStages and chunks that come closest: " +
+            ", ".join(f"{row['value']} of {row['kernel']} {row['dtype']} ({row['max_z']:.1f} of {allowed:g})"
+                      for _, row, allowed in closest) + ".\n")
+
+
+def names(words):
+    return ", ".join(f"`{word}`" for word in dict.fromkeys(words))
+
+
+def power(report):
+    """Planted faults by kind, and what public rules reject of the same outputs."""
+    study = report["power"]
+    rules, kinds, legs = list(study["rules"]), {}, {}
+    for mutant in study["mutants"]:
+        if mutant["state"] != "equivalent":
+            kinds.setdefault(mutant["kind"], []).append(mutant)
+        if mutant["state"] == "caught":
+            legs[mutant["leg"]] = legs.get(mutant["leg"], 0) + 1
+
+    def row(kind, mutants):
+        part = [sum(rule in m["rules"] for m in mutants) for rule in rules]
+        return [kind, f"{sum(m['state'] == 'caught' for m in mutants)} of {len(mutants)}",
+                *(f"{100 * n / len(mutants):.0f} %" for n in part)]
+
+    rows = [row(kind, mutants) for kind, mutants in sorted(kinds.items())]
+    rows.append(row("**all**", [m for mutants in kinds.values() for m in mutants]))
+    rows.append(["right kernels accused", f"{study['right_alarms']} of {study['right_cases']}",
+                 *(f"{study['rule_false_alarms'].get(rule, 0)} of {study['right_cases']}" for rule in rules)])
+    left = [m for m in study["mutants"] if m["state"] == "survived"]
+    equivalent = [m for m in study["mutants"] if m["state"] == "equivalent"]
+    return (f"Sets {names(study['sets'])}, sources {report['git_sha'][:8]}: {study['caught']} of "
+            f"{study['non_equivalent']} caught, by " + ", ".join(f"{leg} {n}" for leg, n in
+                                                                  sorted(legs.items(), key=lambda x: -x[1])) +
+            ". Equivalent: " + (names(m["name"] for m in equivalent) or "none") + ". Survivors: " +
+            ("; ".join(f"`{m['name']}` ({m['what']}; other bits in {m['differing']} cases)" for m in left) or "none") +
+            ".\n\n" + table(["kind of fault", "caught", *rules], rows))
+
+
+def perturbations(report):
+    """True results changed in one place or as a whole."""
+    rules = list(report["power"]["rules"])
+    rows = [[name, p["tried"], p["rejected"], p["within"], len(p["missed"]), *(p.get("rules", {}).get(rule, 0) for rule in rules)]
+            for name, p in report["power"]["perturbations"].items()]
+    rows.append(["**all**", *(sum(row[i] for row in rows) for i in range(1, len(rows[0])))])
+    return table(["perturbation", "tried", "rejected", "no larger than the contract explains", "missed", *rules], rows)
 
 
 def filled(text):

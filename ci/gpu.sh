@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # On a machine with a GPU, from prebuilt binaries: check the CUDA kernels, then time them. Nothing is
 # timed when a check fails.
-#   ci/gpu.sh BUILD_FOLDER OUT_FOLDER [--tar FILE] [--no-sanitizers]
-# OUT_FOLDER gets verify.json, laws.json, benchmark.json (the files of reports/baselines/<device>/), and the log of every
-# step. --tar packs the folder into one file as well.
+#   ci/gpu.sh BUILD_FOLDER OUT_FOLDER [--tar FILE] [--no-sanitizers] [--mutants FOLDER]
+# OUT_FOLDER gets verify.json, laws.json, gradcheck.json, search.<kernel>.json, benchmark.json (the files of
+# reports/baselines/<device>/), and the log of every step. --tar packs the folder into one file as well. --mutants: libraries
+# with a fault, built by `ci/cuda_mutants.py nvcc OBJECTS FOLDER` of the same sources, are held against the judge: power.json.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$1
@@ -12,10 +13,12 @@ out=$2
 shift 2
 tar_file=
 sanitizers=1
+mutants=
 while [ $# -gt 0 ]; do
   case $1 in
     --tar) tar_file=$2; shift 2 ;;
     --no-sanitizers) sanitizers=0; shift ;;
+    --mutants) mutants=$2; shift 2 ;;
     *) echo "gpu.sh: $1: unknown option" >&2; exit 2 ;;
   esac
 done
@@ -74,6 +77,23 @@ sanitize_all() {
   return "$status"
 }
 
+# Cases that nobody wrote down, ten seconds of them on every kernel at the same time. What fails is made small
+# and kept in OUT_FOLDER/found.
+search_all() {
+  local kernel status=0
+  local -A running
+  for kernel in cuda.chunk cuda.chunk.recompute cuda.recurrent; do
+    "$gdr2" search --kernel "$kernel" --time 10s --seed 40 --save "$out/found" \
+      --json "$out/search.$kernel.json" >"$out/search.$kernel" 2>&1 &
+    running[$kernel]=$!
+  done
+  for kernel in "${!running[@]}"; do
+    wait "${running[$kernel]}" || status=1
+    cat "$out/search.$kernel" && rm "$out/search.$kernel"
+  done
+  return "$status"
+}
+
 nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem --format=csv
 # They take long and little of the device: beside the checks, never beside the times.
 sanitizing=
@@ -85,6 +105,14 @@ step tests.log "tests on the device" "$build/tests/cuda_test" --gtest_brief=1
 step verify.log "every case of the ci and activations sets" \
   "$gdr2" verify --set ci --set activations "${kernels[@]}" --json "$out/verify.json"
 step laws.log "laws" "$gdr2" laws "${kernels[@]}" --json "$out/laws.json"
+step gradcheck.log "gradients against derivatives of the forward" \
+  "$gdr2" gradcheck "${kernels[@]}" --json "$out/gradcheck.json"
+step search.log "cases drawn at random" search_all
+if [ -n "$mutants" ]; then
+  step power.log "sources with a fault" python3 ci/cuda_mutants.py hunt "$gdr2" "$mutants" --right "$mutants/right.so" \
+    --jobs 4 --least 95
+  cp "$mutants/power.json" "$out/" || failed=1
+fi
 if [ -n "$sanitizing" ]; then
   step sanitizer.log "compute-sanitizer" wait "$sanitizing"
   cat "$out/sanitizer.summary"

@@ -14,6 +14,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/repeatable.hpp"
 #include "cli/shell.hpp"
+#include "properties/judge/check.hpp"
 #include "properties/judge/tolerances.hpp"
 #include "properties/power/clean_errors.hpp"
 #include "properties/power/random_case.hpp"
@@ -92,7 +93,7 @@ Calibration calibrate_case(const std::vector<std::string>& kernels, const std::s
     const auto& verdict = clean.verdict;
     ++progress.verdicts[to_string(verdict.state)];
     progress.first = number, progress.next = number + 1;
-    if (verdict.state == State::kFailed || verdict.state == State::kCrashed)
+    if (accuses(verdict))
       to.alarms[fmt::format("kernel={} {}", kernel.name(), to_string(c))] = verdict.reason;
     if (!clean.errors.empty()) {
       const auto contract = kernel.contract(c.problem);

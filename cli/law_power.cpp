@@ -5,6 +5,8 @@
 #include <atomic>
 #include <chrono>
 #include <iostream>
+#include <map>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -42,19 +44,56 @@ LawRecord record_of(const Law& law, const power::LawPower& power) {
   return record;
 }
 
-/// Law by law on a few threads, in the order of the laws.
-std::vector<LawRecord> measure(const std::vector<Law>& laws, const std::vector<Case>& cases,
-                               const std::set<std::string>& faults, int count) {
-  std::vector<LawRecord> records(laws.size());
+constexpr std::size_t kPart = 22;  // faults of one piece of work: one of every kind
+
+/// Some of the faults against every law.
+struct Part {
+  std::set<std::string> faults;
+  std::vector<std::optional<power::LawPower>> laws;
+
+  bool is_complete() const {
+    return std::ranges::all_of(laws, [](const auto& power) { return power.has_value(); });
+  }
+};
+
+std::vector<Part> parts_of(const std::vector<const power::Fault*>& faults, std::size_t laws) {
+  std::vector<Part> parts;
+  for (std::size_t i = 0; i < faults.size(); ++i) {
+    if (i % kPart == 0) parts.push_back({{}, std::vector<std::optional<power::LawPower>>(laws)});
+    parts.back().faults.insert(faults[i]->name);
+  }
+  return parts;
+}
+
+/// Part by part on a few threads, so that what a signal leaves is every law against the first faults.
+void measure(const std::vector<Law>& laws, const std::vector<Case>& cases, std::vector<Part>& parts,
+             int count) {
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
-    for (std::size_t i = 0; noted_signal() == 0 && (i = next++) < laws.size();)
-      records[i] = record_of(laws[i], power::power_of_law(laws[i], cases, faults));
+    for (std::size_t i = 0; noted_signal() == 0 && (i = next++) < parts.size() * laws.size();) {
+      const auto law = i % laws.size();
+      auto& part = parts[i / laws.size()];
+      part.laws[law] =
+          power::power_of_law(laws[law], cases, part.faults, [] { return noted_signal() != 0; });
+    }
   };
   std::vector<std::jthread> threads;
   for (int i = 0; i < count; ++i) threads.emplace_back(work);
   threads.clear();  // joins
-  return records;
+}
+
+/// What the parts say of one law, its faults in the order of faults().
+power::LawPower joined(const std::vector<Part>& parts, std::size_t law) {
+  power::LawPower whole;
+  for (const auto& part : parts) {
+    const auto& power = *part.laws[law];
+    whole.spoken = power.spoken, whole.alarms = power.alarms;
+    whole.caught.insert(whole.caught.end(), power.caught.begin(), power.caught.end());
+  }
+  std::map<std::string, std::size_t> place;
+  for (const auto& fault : power::faults()) place.emplace(fault.name, place.size());
+  std::ranges::sort(whole.caught, {}, [&](const auto& caught) { return place.at(caught.fault); });
+  return whole;
 }
 
 }  // namespace
@@ -65,19 +104,20 @@ int law_power(const std::vector<Law>& laws, const std::vector<Case>& cases,
   if (!options.json.empty()) must_be_writable(options.json);
   note_signals();
   const auto start = std::chrono::steady_clock::now();
+  auto parts = parts_of(power::sample_of_kinds(options.faults, kSampleSeed), laws.size());
+  measure(laws, cases, parts, options.threads);
+  std::erase_if(parts, [](const Part& part) { return !part.is_complete(); });
   LawStudy study;
-  std::set<std::string> names;
   for (const auto& c : cases) study.cases.push_back(to_string(c));
-  for (const auto* fault : power::sample_of_kinds(options.faults, kSampleSeed)) {
-    study.faults[fault->name] = fault->kind;
-    names.insert(fault->name);
-  }
-  study.laws = measure(laws, cases, names, options.threads);
-  if (const int signal = noted_signal()) die_of(signal);
+  for (const auto& part : parts)
+    for (const auto& name : part.faults) study.faults[name] = power::find_fault(name).kind;
+  for (std::size_t i = 0; i < laws.size(); ++i)
+    study.laws.push_back(record_of(laws[i], joined(parts, i)));
   head.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  head.complete = true;
+  head.complete = noted_signal() == 0;
   if (!options.json.empty()) write_study(options.json, head, "laws", laws_to_json(study));
-  std::cout << laws_text(study);
+  std::cout << laws_text(study) << std::flush;
+  if (const int signal = noted_signal()) die_of(signal);
   return std::ranges::all_of(study.laws, [](const auto& law) {
     return !law.faults.empty() && law.alarms.empty();
   }) ? 0 : 1;

@@ -56,13 +56,19 @@ bool beyond_values(const Fault& fault) {
   return call && call->after;
 }
 
+/// What accused it: a leg of the judge, or what became of its process.
+std::string leg_of(const Verdict& verdict) {
+  if (verdict.state == State::kCrashed) return "crash";
+  return verdict.state == State::kTimedOut ? "hang" : verdict.leg;
+}
+
 MutantRecord record_of(const Prey& prey, const std::string& kind, const PowerOptions& options) {
   MutantRecord record{.name = prey.kernel->name(), .kind = kind, .what = prey.kernel->description()};
   record.judged = prey.judged, record.differing = prey.differing;
   record.rules.assign(prey.rules.begin(), prey.rules.end());
   record.state = prey.caught ? "caught" : "survived";
   if (prey.caught) {
-    record.leg = prey.caught->state == State::kCrashed ? "crash" : prey.caught->leg;
+    record.leg = leg_of(*prey.caught);
     record.line = prey.line;
     record.reason = prey.caught->reason;
   } else if (const auto found = equivalent_faults().find(record.name); found != equivalent_faults().end()) {
@@ -112,6 +118,7 @@ void measure_perturbations(const Kernel& kernel, const Case& c, int places, Powe
     auto& record = study.perturbations[p.name];
     ++record.tried;
     record.rejected += p.rejected;
+    for (const auto& rule : p.rules) ++record.rules[rule];
     if (p.rejected) continue;
     const double allowed = tolerance::z_of(kernel.contract(c.problem), p.tensor);
     if (p.size <= allowed)

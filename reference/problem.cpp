@@ -84,7 +84,10 @@ std::optional<std::string> take(std::map<std::string, std::string>& keys, const 
 
 }  // namespace
 
-double Problem::scale_value() const { return scale.value_or(1.0 / std::sqrt(double(K))); }
+/// K^-1/2 rounded once, as an fp64 kernel forms it from its wider numbers.
+double Problem::scale_value() const {
+  return scale.value_or(static_cast<double>(1 / std::sqrt(static_cast<long double>(K))));
+}
 
 std::vector<Sequence> Problem::sequences() const {
   std::vector<Sequence> sequences;

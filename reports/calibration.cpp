@@ -125,13 +125,14 @@ std::string calibration_text(const Calibration& c) {
     explained += row.explained;
     const auto& verdicts = c.progress.at(name).verdicts;
     std::int64_t cases = 0;
-    for (const auto& [state, n] : verdicts) cases += n;
+    for (const auto& [state, n] : verdicts)
+      if (state != "SKIPPED") cases += n;
     const auto count = [&](const char* state) {
       const auto found = verdicts.find(state);
       return found == verdicts.end() ? 0 : found->second;
     };
     text += fmt::format("{:<24}{:>8}{:>8}{:>8}{:>15}{:>9.2f}{:>9.3f}{:>11.1e}{:>9.1f}{:>9.2f}\n", name,
-                        cases, count("PASSED"), count("FAILED") + count("CRASHED"), row.elements,
+                        cases, count("PASSED"), count("FAILED") + count("CRASHED") + count("TIMED_OUT"), row.elements,
                         row.max_z, row.rms(), row.bias(), c.allowed.at(name),
                         c.allowed.at(name) / row.max_z);
   }

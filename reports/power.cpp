@@ -29,7 +29,16 @@ MutantRecord mutant_from(const JsonField& field) {
 }
 
 Json to_json(const PerturbationRecord& p) {
-  return {{"tried", p.tried}, {"rejected", p.rejected}, {"within", p.within}, {"missed", p.missed}};
+  return {{"tried", p.tried}, {"rejected", p.rejected}, {"within", p.within}, {"missed", p.missed},
+          {"rules", p.rules}};
+}
+
+PerturbationRecord perturbation_from(const JsonField& field) {
+  PerturbationRecord p{field["tried"].integer(), field["rejected"].integer(), field["within"].integer(),
+                       texts(field["missed"])};
+  if (field.has("rules"))
+    for (const auto& [rule, n] : field["rules"].members()) p.rules[rule] = n.integer();
+  return p;
 }
 
 void count(const MutantRecord& m, MutationScore& score) {
@@ -69,11 +78,18 @@ std::string score_table(const PowerStudy& study) {
 
 std::string perturbation_table(const PowerStudy& study) {
   if (study.perturbations.empty()) return "";
-  auto text = fmt::format("\n{:<20}{:>9}{:>10}{:>9}{:>9}\n", "perturbation", "tried", "rejected",
+  auto text = fmt::format("\n{:<20}{:>9}{:>10}{:>9}{:>9}", "perturbation", "tried", "rejected",
                           "within", "missed");
+  for (const auto& [rule, statement] : study.rules) text += fmt::format("{:>15}", rule);
+  text += '\n';
   for (const auto& [name, p] : study.perturbations) {
-    text += fmt::format("{:<20}{:>9}{:>10}{:>9}{:>9}\n", name, p.tried, p.rejected, p.within,
+    text += fmt::format("{:<20}{:>9}{:>10}{:>9}{:>9}", name, p.tried, p.rejected, p.within,
                         p.missed.size());
+    for (const auto& [rule, statement] : study.rules) {
+      const auto found = p.rules.find(rule);
+      text += fmt::format("{:>15}", found == p.rules.end() ? 0 : found->second);
+    }
+    text += '\n';
     for (const auto& where : p.missed) text += fmt::format("  MISTRUSTED  {}\n", where);
   }
   return text;
@@ -91,6 +107,7 @@ void PowerStudy::add(const PowerStudy& other) {
     auto& sum = perturbations[name];
     sum.tried += p.tried, sum.rejected += p.rejected, sum.within += p.within;
     sum.missed.insert(sum.missed.end(), p.missed.begin(), p.missed.end());
+    for (const auto& [rule, n] : p.rules) sum.rules[rule] += n;
   }
 }
 
@@ -132,8 +149,7 @@ PowerStudy power_from_json(const JsonField& field) {
   for (const auto& [name, n] : field["rule_false_alarms"].members())
     study.rule_false_alarms[name] = n.integer();
   for (const auto& [name, p] : field["perturbations"].members())
-    study.perturbations[name] = {p["tried"].integer(), p["rejected"].integer(),
-                                 p["within"].integer(), texts(p["missed"])};
+    study.perturbations[name] = perturbation_from(p);
   for (const auto& mutant : field["mutants"].elements()) study.mutants.push_back(mutant_from(mutant));
   return study;
 }

@@ -27,6 +27,7 @@ struct PerturbationRecord {
   std::int64_t tried = 0, rejected = 0;
   std::int64_t within = 0;       ///< of those not rejected: no larger than the contract explains
   std::vector<std::string> missed;  ///< case and tensor of the others: MISTRUSTED
+  std::map<std::string, std::int64_t> rules = {};  ///< how many a public rule tells from the right results
 };
 
 struct PowerStudy {

@@ -47,17 +47,12 @@ __device__ __forceinline__ void export_matrix(const StageTensor& stage, int64_t 
   }
 }
 
-template <class P>
-__global__ void __launch_bounds__(kPrepThreads, sizeof(typename P::Operand) == 2 ? 3 : 2)
-    prep_kernel(DeviceProblem p, Intermediates<typename P::Operand> out, PrepStages stages) {
-  using Operand = typename P::Operand;
-  auto& shared = shared_as<PrepShared<Operand>>();
-  const auto heads = static_cast<unsigned>(p.H);
-  const int64_t c = chunk_at_place(p, block_index().x / heads);
-  const int h = static_cast<int>(block_index().x % heads);
-  const Chunk chunk = chunk_at(p, c);
-  if (chunk.rows == 0 || !in_part(p, chunk)) return;
-
+// The record of a chunk and key head.
+template <class P, class Operand = typename P::Operand>
+__device__ __forceinline__ void form_record(PrepShared<Operand>& shared, const DeviceProblem& p,
+                                            const Intermediates<Operand>& out,
+                                            const PrepStages& stages, int64_t c, int h,
+                                            const Chunk& chunk) {
   fetch_slab(shared.slab, p, chunk, h, 0);
   copy_commit();
   const float norm = p.l2norm ? inverse_norms<Operand>(p, chunk, h) : 1.0f;
@@ -137,13 +132,27 @@ __global__ void __launch_bounds__(kPrepThreads, sizeof(typename P::Operand) == 2
   export_matrix(stages.A, c, h, matrices.T, chunk.rows, false);
 }
 
+template <class P>
+__global__ void __launch_bounds__(kPrepThreads, sizeof(typename P::Operand) == 2 ? 3 : 2)
+    prep_kernel(DeviceProblem p, Intermediates<typename P::Operand> out, PrepStages stages) {
+  const auto heads = static_cast<unsigned>(p.H);
+  const int64_t c = chunk_at_place(p, block_index().x / heads);
+  const int h = static_cast<int>(block_index().x % heads);
+  const Chunk chunk = chunk_at(p, c);
+  if (chunk.rows > 0 && in_part(p, chunk))
+    form_record<P>(shared_as<PrepShared<typename P::Operand>>(), p, out, stages, c, h, chunk);
+  // Beside the scan of an earlier part: the next scan waits for this kernel, and so for that one.
+  if (block_index().x == 0 && thread_index() == 0) wait_for_previous();
+}
+
 }  // namespace
 
 template <class P>
 void launch_prep(const DeviceProblem& p, const Intermediates<typename P::Operand>& out,
                  const PrepStages& stages) {
-  launch("prep", prep_kernel<P>, dim3(static_cast<unsigned>(places(p) * p.H)), kPrepThreads,
-         sizeof(PrepShared<typename P::Operand>), p.stream, p, out, stages);
+  launch_from(p.part.index == 0 ? Start::kBehind : Start::kBeside, "prep", prep_kernel<P>,
+              dim3(static_cast<unsigned>(places(p) * p.H)), kPrepThreads,
+              sizeof(PrepShared<typename P::Operand>), p.stream, p, out, stages);
 }
 
 template void launch_prep<Bf16Products>(const DeviceProblem&, const Intermediates<Bf16>&,

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prep and scan of all chunks. A scan of few heads leaves multiprocessors idle; of a long problem
-// its sequences are then cut in two: prep of the second half runs beside the scan of the first, and
-// the state is handed over in memory. Bits do not depend on it.
+// Prep and scan of all chunks. A scan of few heads leaves most multiprocessors idle; of a long
+// problem its sequences are then cut in two: prep of the second half runs beside the scan of the
+// first, and the state is handed over in memory. Bits do not depend on it.
 #pragma once
 
 #include "kernels/cuda/dispatch.hpp"
-#include "kernels/cuda/fork.hpp"
 #include "kernels/cuda/prep.hpp"
 #include "kernels/cuda/scan.hpp"
 #include "kernels/cuda/workspace.hpp"
@@ -20,6 +19,8 @@ StateTensor place_hand_over(const DeviceProblem& p, Workspace& workspace) {
   return {workspace.take<float>(p.N * p.HV * head), p.HV * head, head, p.V, 1};
 }
 
+// Kernels of one stream: the second prep starts when all CTAs of the first scan have, so that these
+// find their multiprocessors empty, and the second scan follows both.
 template <class P>
 void launch_prep_and_scan(const DeviceProblem& p, const Intermediates<typename P::Operand>& m,
                           const StateTensor& hand_over, const PrepStages& key_side,
@@ -30,17 +31,13 @@ void launch_prep_and_scan(const DeviceProblem& p, const Intermediates<typename P
     return;
   }
   DeviceProblem first = p, rest = p;
-  first.part = Part::kFirst;
+  first.part = {0, 2};
   first.ht = hand_over;
-  rest.part = Part::kRest;
+  rest.part = {1, 2};
   rest.h0 = hand_over;
   launch_prep<P>(first, m, key_side);
-  const Fork fork(p.stream);
   launch_scan<P>(first, m, value_side);
-  DeviceProblem beside = rest;
-  beside.stream = fork.side();
-  launch_prep<P>(beside, m, key_side);
-  fork.join();
+  launch_prep<P>(rest, m, key_side);
   launch_scan<P>(rest, m, value_side);
 }
 

@@ -18,8 +18,8 @@ constexpr int kMaxChannels = 256;  // K and V
 struct TokenTensor {
   void* data;  // null: absent
   int64_t batch, token, head;
-  int32_t dtype;   // gdr2_dtype
-  int32_t vector;  // rows are 16-byte aligned and whole 16-byte packs: the vector path is allowed
+  int32_t dtype;    // gdr2_dtype
+  int32_t vector;   // rows are 16-byte aligned and whole 16-byte packs: the vector path is allowed
   int32_t aligned;  // 8 or 4: likewise for so many bytes; 0: for single elements only, or not known
 
   // May two neighbouring channels (the first even) be accessed at once?
@@ -67,16 +67,20 @@ struct Sequence {
   int64_t chunks;
 };
 
-// Which of every sequence's chunks a kernel works on.
-enum class Part : int32_t { kAll, kFirst, kRest };
+// Which of every sequence's chunks a kernel works on: one of `count` parts that follow each other.
+struct Part {
+  int32_t index = 0, count = 1;
+
+  __host__ __device__ __forceinline__ bool whole() const { return count == 1; }
+};
 
 // Chunks first .. past - 1 of a sequence's.
 struct ChunkRange {
   int64_t first, past;
 };
 __host__ __device__ __forceinline__ ChunkRange range_of(Part part, int64_t chunks) {
-  const int64_t cut = (chunks + 1) / 2;
-  return {part == Part::kRest ? cut : 0, part == Part::kFirst ? cut : chunks};
+  return {ceil_div(chunks * part.index, part.count),
+          ceil_div(chunks * (part.index + 1), part.count)};
 }
 
 struct DeviceProblem {
@@ -107,7 +111,8 @@ struct DeviceProblem {
 __device__ __forceinline__ Chunk chunk_at(const DeviceProblem& p, int64_t c) {
   if (p.cu_seqlens != nullptr) return p.chunk_table[c];
   // A grid holds less than 2^31 chunks: 32-bit division will do.
-  const auto index = static_cast<uint32_t>(c), per_sequence = static_cast<uint32_t>(ceil_div(p.T, kChunk));
+  const auto index = static_cast<uint32_t>(c),
+             per_sequence = static_cast<uint32_t>(ceil_div(p.T, kChunk));
   Chunk chunk;
   chunk.batch = chunk.sequence = index / per_sequence;
   chunk.index = static_cast<int32_t>(index % per_sequence);
@@ -132,7 +137,7 @@ __host__ __device__ __forceinline__ int64_t places(const DeviceProblem& p) {
   return p.B * (range.past - range.first);
 }
 __device__ __forceinline__ int64_t chunk_at_place(const DeviceProblem& p, int64_t i) {
-  if (p.part == Part::kAll || p.cu_seqlens != nullptr) return i;
+  if (p.part.whole() || p.cu_seqlens != nullptr) return i;
   const auto place = static_cast<uint32_t>(i);
   const int64_t chunks = ceil_div(p.T, kChunk);
   const ChunkRange range = range_of(p.part, chunks);
@@ -140,14 +145,14 @@ __device__ __forceinline__ int64_t chunk_at_place(const DeviceProblem& p, int64_
   return place / count * chunks + range.first + place % count;
 }
 __device__ __forceinline__ bool in_part(const DeviceProblem& p, const Chunk& chunk) {
-  if (p.part == Part::kAll) return true;
+  if (p.part.whole()) return true;
   const ChunkRange range = range_of(p.part, sequence_at(p, chunk.sequence).chunks);
   return chunk.index >= range.first && chunk.index < range.past;
 }
 
 // The part of a sequence, as a sequence.
 __device__ __forceinline__ Sequence part_of(const DeviceProblem& p, const Sequence& s) {
-  if (p.part == Part::kAll) return s;
+  if (p.part.whole()) return s;
   const ChunkRange range = range_of(p.part, s.chunks);
   const int64_t before = range.first * kChunk,
                 length = (range.past < s.chunks ? range.past * kChunk : s.length) - before;

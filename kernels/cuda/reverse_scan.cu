@@ -151,6 +151,7 @@ __global__ void __launch_bounds__(S::kThreads, 1)
     if constexpr (S::kGroup == 1) stream.template next<S::kSolve>(a);
     add_score_cotangent<S>(sums, d_o, a[0] + kTileElements, aqk_rest, p.scale, token, column);
     publish_rows<S>(shared.dr, sums, stages.dr, p, c, work);
+    publish_rest<S>(shared.dr_rest, sums, column, token);
 
     // P = A^T dR, then dS <- gamma_C dS + s Qg^T dO - Ebar^T P
     constexpr int kCount = S::kKeyBlocks < S::kGroup ? S::kKeyBlocks : S::kGroup;
@@ -159,7 +160,7 @@ __global__ void __launch_bounds__(S::kThreads, 1)
       const Operand* tiles[kCount];
       stream.template next<S::kState + kFirst>(tiles);
       if constexpr (step == 0) {
-        solve_transposed<S>(sums, p_rows, shared.dr, a[0], token, column);
+        solve_transposed<S>(sums, p_rows, shared.dr, shared.dr_rest, a[0], token, column);
         publish_rows<S>(shared.p, sums, stages.p, p, c, work);
       }
       constexpr int kMine = kFirst / 2;
@@ -199,14 +200,15 @@ inline bool narrow(const DeviceProblem& p, int value_blocks) {
 }
 
 // function(Shape<..>{}) with how the scan of this problem is cut on the present device. 16-bit rings
-// are shorter where a CTA has less shared memory than on Hopper.
+// are shorter, and K = 256 is narrow, where a CTA has less shared memory than on Hopper.
 template <class P, class Function>
 void with_shape(const DeviceProblem& p, const Function& function) {
   dispatch_padded(p.K, [&](auto kp) {
     constexpr int KB = decltype(kp)::value / kChunk;
     if constexpr (sizeof(typename P::Operand) == 2) {
       using Wide = Shape<P, KB, 4, 8>;
-      if (sizeof(Shared<Wide>) > shared_memory_limit()) return function(Shape<P, KB, 4, 5>{});
+      if (sizeof(Shared<Wide>) > shared_memory_limit())
+        return function(Shape<P, KB, KB == 4 ? 2 : 4, 5>{});
       if (!narrow(p, value_blocks(p.V))) return function(Wide{});
       function(Shape<P, KB, 2, 8>{});
     } else {

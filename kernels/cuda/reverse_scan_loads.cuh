@@ -39,7 +39,7 @@ struct Shape {
   // d_o and the decay are fetched with step 0 and used up to the last step.
   static constexpr int kRowBuffers = kAhead / kSteps + 2;
   static constexpr int kRowLd = kColumns + 8;
-  static constexpr bool kRests = sizeof(Operand) == 2;  // Aqk comes in two terms
+  static constexpr bool kRests = sizeof(Operand) == 2;  // Aqk and dR come in two terms
   // aqk_rest is used up to the solve step; one buffer will do when the next chunk's fetch comes later.
   static constexpr int kRestBuffers = kSteps - kAhead > kSolve ? 1 : kRowBuffers;
   static_assert(kAhead >= kGroup);
@@ -55,6 +55,7 @@ struct Shared {
   Operand d_o[S::kRowBuffers][kChunk * S::kRowLd];  // [token, column]
   float decay[S::kRowBuffers][S::kKeyBlocks * kChunk];
   Operand aqk_rest[S::kRests ? S::kRestBuffers : 1][S::kRests ? kTileElements : 1];
+  Operand dr_rest[S::kRests ? S::kColumns * kChunk : 1];
 };
 
 // What a CTA works on.
@@ -144,9 +145,9 @@ class Stream {
         if constexpr (S::kRests)
 #pragma unroll
           for (int i = 0; i < kTileElements; i += S::kThreads * kUnit)
-            copy_async_16(shared_.aqk_rest[(index_ - back) % S::kRestBuffers] +
-                              thread_index() * kUnit + i,
-                          aqk_rest_ - back * aqk_rest_stride_ + i, true);
+            copy_async_16(
+                shared_.aqk_rest[(index_ - back) % S::kRestBuffers] + thread_index() * kUnit + i,
+                aqk_rest_ - back * aqk_rest_stride_ + i, true);
       }
     }
     copy_commit();

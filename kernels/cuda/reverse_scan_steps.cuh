@@ -22,6 +22,16 @@ __device__ __forceinline__ void add_state_cotangent(Accumulator& sums,
     multiply<typename S::P>(sums, tile_fragment(ds, column, k), right_tile(kt, token, k));
 }
 
+// sums += rest / kRestScale, where the products with rests were summed apart.
+template <class Operand>
+constexpr bool kRestsApart = kRestScale<Operand> != 1.0f;
+template <class Operand>
+__device__ __forceinline__ void add_rest_sums(Accumulator& sums, const Accumulator& rests) {
+  if constexpr (kRestsApart<Operand>)
+#pragma unroll
+    for (int e = 0; e < 8; ++e) sums.x[e] = fma_(1 / kRestScale<Operand>, rests.x[e], sums.x[e]);
+}
+
 // sums += scale dO^T Aqk for 16 tokens; Aqk is lower triangular, with S::kRests the sum of two
 // operands: where a key comes again and again, P = A^T dR is a small difference of rows of dR, and
 // what rounding Aqk would do to them.
@@ -31,23 +41,20 @@ __device__ __forceinline__ void add_score_cotangent(Accumulator& sums,
                                                     const typename S::Operand* aqk,
                                                     const typename S::Operand* aqk_rest,
                                                     float scale, int token, int column) {
-  constexpr bool kApart = kRestScale<typename S::Operand> != 1.0f;
-  Accumulator scores, rest;
+  using Operand = typename S::Operand;
+  Accumulator scores, rests;
   clear(scores);
-  clear(rest);
+  clear(rests);
 #pragma unroll
   for (int k = 0; k < kChunk; k += kTile) {
     if (k < token) continue;
     const auto row = load_transposed(d_o + k * S::kRowLd + column, S::kRowLd);
     multiply<typename S::P>(scores, row, right_tile_transposed(aqk, k, token));
     if constexpr (S::kRests)
-      multiply<typename S::P>(kApart ? rest : scores, row,
+      multiply<typename S::P>(kRestsApart<Operand> ? rests : scores, row,
                               right_tile_transposed(aqk_rest, k, token));
   }
-  if constexpr (kApart)
-#pragma unroll
-    for (int e = 0; e < 8; ++e)
-      scores.x[e] = fma_(1 / kRestScale<typename S::Operand>, rest.x[e], scores.x[e]);
+  add_rest_sums<Operand>(scores, rests);
 #pragma unroll
   for (int e = 0; e < 8; ++e) sums.x[e] = fma_(scale, scores.x[e], sums.x[e]);
 }
@@ -70,26 +77,56 @@ __device__ __forceinline__ Fragment<Operand> unit_tile() {
   return to_operand<Operand>(one);
 }
 
+// What rounding took from dR, left in `dr`, as operand for everyone where P has it in two terms.
+template <class S>
+__device__ __forceinline__ void publish_rest(typename S::Operand* rows, Accumulator& dr, int column,
+                                             int token) {
+  using Operand = typename S::Operand;
+  take_rest<S>(dr);
+  if constexpr (S::kRests) {
+    Accumulator scaled;
+#pragma unroll
+    for (int e = 0; e < 8; ++e) scaled.x[e] = kRestScale<Operand> * dr.x[e];
+    store_tile_fragment(rows, column, token, to_operand<Operand>(scaled));
+  }
+}
+
 // P^T = dR^T A and P for 16 tokens: one fragment of A serves as right operand of the one and as
-// left operand of the other. pt is dR^T before; both start from what rounding takes from it, since
-// A's diagonal is one.
+// left operand of the other. With S::kRests dR is the sum of two operands, for the reason of Aqk's
+// two; otherwise P starts from what rounding took from its own tokens of dR (in pt), since A's
+// diagonal is one.
 template <class S>
 __device__ __forceinline__ void solve_transposed(Accumulator& pt, Accumulator& p,
                                                  const typename S::Operand* dr,
+                                                 const typename S::Operand* dr_rest,
                                                  const typename S::Operand* a, int token,
                                                  int column) {
-  take_rest<S>(pt);
+  using P = typename S::P;
+  using Operand = typename S::Operand;
+  Accumulator rests_t, rests;
   clear(p);
-  multiply<typename S::P>(p, unit_tile<typename S::Operand>(),
-                          to_operand<typename S::Operand>(pt));
+  if constexpr (S::kRests) {
+    clear(pt);
+    clear(rests_t);
+    clear(rests);
+  } else {
+    multiply<P>(p, unit_tile<Operand>(), to_operand<Operand>(pt));
+  }
 #pragma unroll
   for (int k = 0; k < kChunk; k += kTile) {
     if (k < token) continue;  // A is lower triangular
     const auto a_transposed = tile_fragment_transposed(a, k, token),
                row = tile_fragment(dr, column, k);
-    multiply<typename S::P>(pt, row, a_transposed);
-    multiply<typename S::P>(p, a_transposed, row);
+    multiply<P>(pt, row, a_transposed);
+    multiply<P>(p, a_transposed, row);
+    if constexpr (S::kRests) {
+      const auto rest = tile_fragment(dr_rest, column, k);
+      multiply<P>(kRestsApart<Operand> ? rests_t : pt, rest, a_transposed);
+      multiply<P>(kRestsApart<Operand> ? rests : p, a_transposed, rest);
+    }
   }
+  add_rest_sums<Operand>(pt, rests_t);
+  add_rest_sums<Operand>(p, rests);
 }
 
 // ds = ds gamma_C + scale dO^T Qg for 16 channels and some strips from `column` on.

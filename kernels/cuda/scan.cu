@@ -214,7 +214,7 @@ void launch_scan(const DeviceProblem& p, const Intermediates<typename P::Operand
 template <class P>
 bool scan_leaves_room(const DeviceProblem& p) {
   if constexpr (scan::kHasWarpgroupScan<P>) {
-    return is_hopper() && 4 * scan_warpgroup_ctas<P>(p) <= 3 * multiprocessors() &&
+    return is_hopper() && 4 * scan_warpgroup_ctas<P>(p) <= multiprocessors() &&
            p.chunk_bound * p.H >= 4 * multiprocessors();
   }
   return false;

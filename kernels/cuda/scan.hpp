@@ -22,7 +22,7 @@ template <class P>
 void launch_scan(const DeviceProblem& problem, const Intermediates<typename P::Operand>& m,
                  const ScanStages& stages);
 
-// Is the scan so narrow that it leaves much of the device idle, and long enough that the key side of
+// Is the scan so narrow that it leaves most of the device idle, and long enough that the key side of
 // later chunks had better be formed beside it?
 template <class P>
 bool scan_leaves_room(const DeviceProblem& problem);

@@ -66,7 +66,7 @@ struct GroupState {
 };
 
 // The pass through a sequence's chunks, seen by one warpgroup. The first forms X = Z - Ebar S and R
-// = A X, the second the output; both carry the state.
+// = A X, the second the output, and it copies v and w; both carry the state.
 template <class S, int Group>
 struct Walk {
   using Operand = typename S::Operand;
@@ -119,14 +119,10 @@ struct Walk {
 
   __device__ __forceinline__ void solve_chunks() {
     Meetings& meetings = shared.meetings;
-    ValueStream<S> values(shared, p);
-    for (int i = 0; i < S::kValueBuffers; ++i) values.fetch();
-    copy_wait<S::kValueBuffers - 1>();
-    arrive(meetings.erased);
-    publish_state();
     Accumulator rows[S::kStrips];
-    wait_transfer(meetings.erased, 0);
+    wait_transfer(meetings.values_stand, 0);
     if (shared.work.chunks > 0) load_targets<S>(rows, shared, 0);
+    publish_state();
     for (int index = 0; index < shared.work.chunks; ++index, ring.next_chunk()) {
       const uint32_t parity = index % 2;
       wait_transfer(meetings.state_stands, parity);
@@ -138,16 +134,14 @@ struct Walk {
       wait_products<0>();
       publish_operand<S>(shared.x, rows);
       publish_to_engines();
-      copy_wait<S::kValueBuffers - 2>();  // the next chunk's are here
-      arrive(meetings.erased);
+      arrive_as_warp(meetings.erased);
       take_rest<S>(rows);  // R starts from what rounding took from X: A's diagonal is one
-      wait_transfer(meetings.erased, parity ^ 1);
+      wait_transfer(meetings.erased, parity);
 
       const Operand* solution = ring.template wait<S::kSolve>();
       begin_products();
       start_product<LeftStorage::kRows, Product::kAdd>(rows, solution, shared.x);
       commit_products();
-      values.fetch();
       if (index > 0) wait_transfer(meetings.rows_read, parity ^ 1);
       wait_products<0>();
       publish_operand<S>(shared.r, rows);
@@ -159,6 +153,7 @@ struct Walk {
       state.start_update(ring);
       commit_products();
       export_rows(index, rows);
+      wait_transfer(meetings.values_stand, parity ^ 1);
       if (index + 1 < shared.work.chunks) load_targets<S>(rows, shared, index + 1);
       wait_products<0>();
       publish_state();
@@ -177,6 +172,10 @@ struct Walk {
 
   __device__ __forceinline__ void read_chunks() {
     Meetings& meetings = shared.meetings;
+    ValueStream<S> values(shared, p);
+    for (int i = 0; i < S::kValueBuffers; ++i) values.fetch();
+    copy_wait<S::kValueBuffers - 1>();
+    arrive(meetings.values_stand);
     publish_state();
     Accumulator sums[S::kStrips];
     Output<S> o;
@@ -187,6 +186,9 @@ struct Walk {
       begin_products();
       start_state_product<1, Product::kSet>(sums);
       commit_products();
+      copy_wait<S::kValueBuffers - 2>();
+      arrive(meetings.values_stand);  // the next chunk's
+      values.fetch();                 // in place of this chunk's, of which Z stands
       if (index > 0) write_output(index - 1, o);
       decay_state(index);
       wait_products<0>();
@@ -280,6 +282,7 @@ __global__ void __launch_bounds__(S::kThreads, 1)
   if constexpr (kHopper) {
     auto& shared = shared_as<WarpgroupShared<S>>();
     if (thread_index() == 0) {
+      let_next_start();  // prep of the next part
       shared.work = work_of<S>(p, m.vb);
       for (Transfer& transfer : shared.arrives) start_transfer(transfer, 1);
       shared.meetings.start();

@@ -2,7 +2,7 @@
 // The warpgroup scan's shared memory and what flows into it. Records arrive by bulk copies, two
 // neighbouring tiles a step, in a ring of slots that a warp of its own keeps full: as soon as a
 // slot's tiles are used, it starts the copy that takes their place. v and w, whose rows are
-// strided, arrive by the asynchronous copies of the warpgroup that uses them.
+// strided, arrive by the asynchronous copies of the second warpgroup.
 #pragma once
 
 #include "kernels/cuda/device/warpgroup.cuh"
@@ -21,17 +21,19 @@ struct WarpgroupShape {
   static constexpr int tiles(int step) { return KeyBlocks == 1 && step == kSteps - 1 ? 1 : 2; }
 
   static constexpr int kThreads = 3 * kWarpgroup, kRegisters = 240, kFeederRegisters = 24;
-  static constexpr int kSlots = Strips == 2 ? 10 : Strips == 4 ? 8 : 6, kValueBuffers = 2;
+  static constexpr int kSlots = Strips == 2 ? 10 : Strips == 4 ? 8 : 6;
+  static constexpr int kValueBuffers = Strips == 2 ? 4 : Strips == 4 ? 3 : 2;
   // The decay comes with the solve step and is used before that chunk's first slots are free; one
   // buffer more, so that nothing is written while a warp may still be about to leave its reading.
   static constexpr int kDecayBuffers = (kSlots + kSteps - 1 - kSolve) / kSteps + 1;
   static_assert(kSteps <= kSlots);
 };
 
-// What the warps of a chunk wait for; one phase a chunk, `erased` one more before the first.
+// What the warps of a chunk wait for; one phase a chunk.
 struct Meetings {
   Transfer state_stands;  // S as operand, by both warpgroups
-  Transfer erased;        // X as operand and the next chunk's v and w, by the first's threads
+  Transfer values_stand;  // v and w, by the second's threads, that copy them
+  Transfer erased;        // X as operand, by the first
   Transfer
       rows_stand;      // R as operand, by the first; S is read by the second and kept by the feeder
   Transfer rows_read;  // R is read by the second and kept by the feeder
@@ -39,7 +41,8 @@ struct Meetings {
   __device__ __forceinline__ void start() {
     constexpr int kWarps = kWarpgroup / kWarp;
     start_transfer(state_stands, 2 * kWarps);
-    start_transfer(erased, kWarpgroup);
+    start_transfer(values_stand, kWarpgroup);
+    start_transfer(erased, kWarps);
     start_transfer(rows_stand, 2 * kWarps + 1);
     start_transfer(rows_read, kWarps + 1);
   }

@@ -3,7 +3,6 @@ set(GDR2_CUDA_SOURCES
   backward.cu
   chunk_index.cu
   device_problem.cu
-  fork.cu
   forward.cu
   gradients.cu
   library.cu

@@ -114,8 +114,8 @@ class Judge {
 
   void note_explained(std::int64_t count, const char* where) {
     if (count == 0) return;
-    verdict_.notes.push_back(fmt::format("{} elements{} are beyond what {} members explain and within what {} others do",
-                                         count, where, tolerance::kEnsemble, tolerance::kSecondLook));
+    verdict_.notes.push_back(fmt::format("{} elements{} are beyond what {} members explain and within what others do",
+                                         count, where, tolerance::kEnsemble));
   }
 
   void judge_classes() {
@@ -206,6 +206,10 @@ Verdict verdict_of(const KernelFault& fault) {
   if (fault.kind() == KernelFault::Kind::kSkipped) return {State::kSkipped, "", fault.what(), {}};
   const bool late = fault.kind() == KernelFault::Kind::kTimedOut;
   return {late ? State::kTimedOut : State::kCrashed, "", fault.what(), {}};
+}
+
+bool accuses(const Verdict& verdict) {
+  return verdict.state == State::kFailed || verdict.state == State::kCrashed || verdict.state == State::kTimedOut;
 }
 
 Verdict check(const Kernel& kernel, const Case& c, const CheckOptions& options) {

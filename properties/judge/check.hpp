@@ -28,6 +28,9 @@ Verdict check(const Kernel& kernel, const Case& c, const CheckOptions& options =
 /// CRASHED, TIMED_OUT, FAILED or SKIPPED, with the reason.
 Verdict verdict_of(const KernelFault& fault);
 
+/// The kernel is at fault: FAILED, CRASHED or TIMED_OUT. MISTRUSTED accuses the check.
+bool accuses(const Verdict& verdict);
+
 /// Results that somebody recorded (any of o, ht, dq ... as `results`) for the inputs of a case,
 /// judged under a contract that is assumed for whoever made them.
 Verdict judge_results(const Case& c, const Contract& contract, const Tensors& results,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "properties/judge/operand_shares.hpp"
 #include "properties/judge/tolerances.hpp"
 #include "reference/emulate.hpp"
 #include "reference/error.hpp"
@@ -74,6 +75,18 @@ double row_variance(const Evidence& e, Name name, std::int64_t first, std::int64
   return sum / double(tolerance::kSiteMembers * count);
 }
 
+/// Puts named operands beside the last share, which is of all operands together and keeps what is left.
+void name_operands(const Evidence& e, Name name, std::int64_t first, std::int64_t count,
+                   std::vector<Share>& shares) {
+  auto named = variance_by_operand(e, name, first, count, tolerance::kSiteMembers);
+  double of_named = 0;
+  for (const auto& share : named) of_named += share.share;
+  const double all = shares.back().share;
+  const double part = of_named > all ? all / of_named : 1;  // both are of few members
+  shares.back() = {named.empty() ? "operands" : "other operands", all - part * of_named};
+  for (auto& share : named) shares.push_back({"operand " + share.name, part * share.share});
+}
+
 }  // namespace
 
 std::string where_beyond(const Evidence& e, Name name, double least,
@@ -84,7 +97,7 @@ std::string where_beyond(const Evidence& e, Name name, double least,
     const double z = std::fabs(e.z(name, i, values[i]));
     worst = std::isnan(z) ? HUGE_VAL : std::max(worst, z);
   }
-  Span sequence, head, chunk, row, channel;
+  Span sequence, head, chunk, block, row, channel;
   std::int64_t count = 0;
   const Places places(e.problem, name);
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -96,12 +109,14 @@ std::string where_beyond(const Evidence& e, Name name, double least,
     }
     ++count;
     sequence.take(place.sequence), head.take(place.head), chunk.take(place.chunk);
+    if (place.row != kNowhere) block.take(place.row / kBlock);
     row.take(place.row), channel.take(place.channel);
   }
   std::string text;
   say(text, "sequence", sequence);
   say(text, "head", head);
   say(text, "chunk", chunk);
+  say(text, "16-row block", block);
   say(text, "row", row);
   say(text, "channel", channel);
   return fmt::format("{}: {} elements in {}", to_string(name), count, text);
@@ -109,13 +124,13 @@ std::string where_beyond(const Evidence& e, Name name, double least,
 
 std::vector<Share> variance_by_site(const Evidence& e, Name name, std::int64_t index) {
   const auto shape = shape_of(e.problem, name);
-  const auto width = shape.size() == 1 ? std::int64_t{1} : shape.back();
+  const auto width = shape.size() == 1 ? std::int64_t{1} : shape.back(), first = index / width * width;
   std::vector<Share> shares;
   double sum = 0;
   for (const auto& [site, contract] : one_site_each(e.contract)) {
-    const double variance = row_variance(e, name, index / width * width, width, contract);
-    shares.push_back({site, variance});
-    sum += variance;
+    shares.push_back({site, row_variance(e, name, first, width, contract)});
+    sum += shares.back().share;
+    if (site == "operands") name_operands(e, name, first, width, shares);
   }
   if (!(sum > 0) || !std::isfinite(sum)) return {};
   for (auto& share : shares) share.share /= sum;

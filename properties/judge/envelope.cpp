@@ -13,6 +13,7 @@
 #include "reference/error.hpp"
 #include "reference/error_stats.hpp"
 #include "reference/rounding.hpp"
+#include "reference/scattered.hpp"
 
 namespace gdr2 {
 namespace {
@@ -20,10 +21,16 @@ namespace {
 /// Members by their numbers, which seed them.
 struct Members {
   int first, count;
+  bool scattered = false;
 };
-Members members_of(Look look) {
-  if (look == Look::kFirst) return {0, tolerance::kEnsemble};
-  return {tolerance::kEnsemble, tolerance::kSecondLook};
+
+/// The ensembles of a look.
+std::vector<Members> members_of(Look look, const Contract& contract) {
+  if (look == Look::kFirst) return {{0, tolerance::kEnsemble}};
+  std::vector<Members> all;
+  if (look == Look::kSecond) all.push_back({tolerance::kEnsemble, tolerance::kSecondLook});
+  if (contract.accumulator != Format::kF64) all.push_back({0, tolerance::kScattered, true});
+  return all;
 }
 
 /// The token recurrence, in a precision that is exact for the contract's purposes; stages by the chunk
@@ -151,31 +158,54 @@ void allow_a_rounding(const Contract& contract, const std::vector<double>& bound
     if (bound[i] > 0) sigma[i] = std::hypot(sigma[i], tolerance::kOfOneRounding * ulp(bound[i], contract.accumulator));
 }
 
+/// Squared errors of every tensor over an ensemble; keep(errors of a member).
+template <class Keep>
+std::map<Name, Spread> spreads_of(const Problem& problem, const Values<double>& in, const Contract& contract,
+                                  const std::vector<Name>& stages, Members members,
+                                  const Values<double>& reference, const Keep& keep) {
+  std::map<Name, Spread> spreads;
+  const auto make = [&](int n) {
+    return members.scattered ? emulate_scattered(problem, in, contract, n + 1, stages)
+                             : emulate(problem, in, contract, RoundingMode::kStochastic, n + 1, stages);
+  };
+  each_member(problem, members, make, [&](const Values<double>& values) {
+    Values<float> errors;
+    for (const auto& [name, x] : values) errors[name] = accumulate(reference.at(name), x, spreads[name]);
+    keep(std::move(errors));
+  });
+  return spreads;
+}
+
+void refuse_overflow(const Problem& problem, Name name, const std::vector<double>& y, const Spread& spread) {
+  for (std::size_t i = 0; i < y.size(); ++i)
+    if (std::isfinite(y[i]) && !std::isfinite(spread.sum[i]))
+      throw EnvelopeOverflow(fmt::format("{} {}: the contract's own arithmetic overflows where the reference is {:g}",
+                                         to_string(name), element_name(problem, name, i), y[i]));
+}
+
+void take_larger(std::vector<double>& sigma, const std::vector<double>& other) {
+  for (std::size_t i = 0; i < sigma.size(); ++i) sigma[i] = std::max(sigma[i], other[i]);
+}
+
 }  // namespace
 
 Envelope make_envelope(const Problem& problem, const Tensors& inputs, const Contract& contract,
                        const std::vector<Name>& stages, Look look) {
   const auto in = to_values<double>(inputs);
-  const auto members = members_of(look);
   Envelope envelope{truth(problem, in, contract, stages), {}, {}};
-  std::map<Name, Spread> spreads;
-  each_member(problem, members, [&](int n) { return emulate(problem, in, contract, RoundingMode::kStochastic, n + 1, stages); },
-              [&](const Values<double>& values) {
-                Values<float> errors;
-                for (const auto& [name, x] : values)
-                  errors[name] = accumulate(envelope.reference.at(name), x, spreads[name]);
-                if (look == Look::kFirst) envelope.members.push_back(std::move(errors));
-              });
+  const auto keep = [&](Values<float> errors) {
+    if (look == Look::kFirst) envelope.members.push_back(std::move(errors));
+  };
   const auto bounds = score_bounds(problem, in, stages);
-  for (const auto& [name, y] : envelope.reference) {
-    const auto& spread = spreads[name];
-    for (std::size_t i = 0; i < y.size(); ++i)
-      if (std::isfinite(y[i]) && !std::isfinite(spread.sum[i]))
-        throw EnvelopeOverflow(fmt::format("{} {}: the contract's own arithmetic overflows where "
-                                           "the reference is {:g}",
-                                           to_string(name), element_name(problem, name, i), y[i]));
-    envelope.sigma[name] = sigma_of(problem, name, contract, y, spread, members.count);
-    if (is_score(name)) allow_a_rounding(contract, bounds.at(name), envelope.sigma[name]);
+  for (const auto& [name, y] : envelope.reference) envelope.sigma[name].assign(y.size(), 0.0);
+  for (const auto members : members_of(look, contract)) {
+    auto spreads = spreads_of(problem, in, contract, stages, members, envelope.reference, keep);
+    for (const auto& [name, y] : envelope.reference) {
+      refuse_overflow(problem, name, y, spreads[name]);
+      auto sigma = sigma_of(problem, name, contract, y, spreads[name], members.count);
+      if (is_score(name)) allow_a_rounding(contract, bounds.at(name), sigma);
+      take_larger(envelope.sigma[name], sigma);
+    }
   }
   return envelope;
 }

@@ -16,9 +16,10 @@
 
 namespace gdr2 {
 
-/// Which members an ensemble has. kSecond: others and more of them, for elements that the first look
-/// accuses (second_look.hpp); their errors are not kept.
-enum class Look { kFirst, kSecond };
+/// Which members an ensemble has. For elements that the first look accuses (second_look.hpp): kScattered,
+/// which round equal values each by itself; kSecond, others and more of them, and the scattered ones too: the
+/// larger sigma of both. Only the errors of the first are kept.
+enum class Look { kFirst, kSecond, kScattered };
 
 struct Envelope {
   Values<double> reference;  ///< y*, every output and gradient of the problem

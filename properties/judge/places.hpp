@@ -11,6 +11,7 @@
 namespace gdr2 {
 
 inline constexpr std::int64_t kNowhere = -1;  ///< the tensor has no such axis
+inline constexpr std::int64_t kBlock = 16;    ///< rows or channels that are looked at together
 
 struct Place {
   std::int64_t sequence = kNowhere;

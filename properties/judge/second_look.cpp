@@ -34,15 +34,26 @@ bool few(const Evidence& e, const Accused& accused) {
   });
 }
 
+/// Those for which the first look knows of no error at all.
+Accused exact_among(const Evidence& e, const Accused& accused) {
+  Accused exact;
+  for (const auto& [name, elements] : accused)
+    for (auto i : elements)
+      if (e.envelope.sigma.at(name)[i] == 0) exact[name].push_back(i);
+  return exact;
+}
+
 }  // namespace
 
 std::int64_t look_again(Evidence& e, const Tensors& inputs, const EnvelopeSource& envelope_of) {
-  const auto accused = accused_in(e);
-  if (accused.empty() || !few(e, accused)) return 0;
+  auto accused = accused_in(e);
+  const auto look = few(e, accused) ? Look::kSecond : Look::kScattered;
+  if (look == Look::kScattered) accused = exact_among(e, accused);
+  if (accused.empty()) return 0;
   std::vector<Name> stages;
   for (const auto& [name, x] : e.values)
     if (is_stage(name)) stages.push_back(name);
-  const auto second = envelope_of(e.problem, inputs, e.contract, stages, Look::kSecond);
+  const auto second = envelope_of(e.problem, inputs, e.contract, stages, look);
   std::int64_t explained = 0;
   for (const auto& [name, elements] : accused)
     for (auto i : elements) {

@@ -12,8 +12,6 @@
 namespace gdr2 {
 namespace {
 
-constexpr std::int64_t kBlock = 16;  // rows or channels
-
 /// Sums of z^2 and z over a class: of the kernel, of the emulator, of each member of the ensemble. Members
 /// are not stored: `stored` is the variance that the rounding of results adds to z, and its square.
 struct Sums {

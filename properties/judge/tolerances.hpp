@@ -16,6 +16,10 @@ inline constexpr int kEnsemble = 16;
 /// error and are even bets, they cancel in all of 16 members once in 2^16; in 64, once in 2^64.
 inline constexpr int kSecondLook = 64;
 
+/// Members whose roundings are each drawn anew, for accused elements: what a kernel that rounds one of two
+/// equal values and not the other makes of their difference.
+inline constexpr int kScattered = 16;
+
 /// A second look is taken when no more than so many rows' worth of elements of a tensor are accused: what
 /// the draws of one or two roundings reach. More are no accident of draws.
 inline constexpr std::int64_t kAccusedRows = 2;

@@ -87,9 +87,10 @@ Verdict split_and_resumed(const Kernel& kernel, const Case& c) {
                                  std::min<std::int64_t>(64, T - 1), T - 1}) {
       const auto parts = resume(kernel, alone, t);
       // Rounding of the first part goes through the second as it does through the whole.
-      const auto margin =
-          Margin(kernel, alone).with(Margin(kernel, alone)).with(deviation(kernel, parts));
-      if (auto found = margin.beyond(whole, parts.results()))
+      auto margin = Margin(kernel, alone).with(Margin(kernel, alone));
+      const auto joined = parts.results();
+      if (!margin.beyond(whole, joined)) continue;
+      if (auto found = margin.with(deviation(kernel, parts)).beyond(whole, joined))
         return fmt::format("resumed at token {}: {}", t, *found);
     }
     return std::nullopt;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "properties/laws/law_run.hpp"
+#include "properties/power/mutant.hpp"
 #include "properties/power/spoil.hpp"
 
 namespace gdr2::power {
@@ -60,6 +61,43 @@ void round_input(Tensors& in, Name name, Format format) {
     found->second = changed(found->second, [=](const At&, double x) { return round_nearest(x, format); });
 }
 
+/// Each packed sequence begins with the state that the one before it leaves.
+void run_on(Problem& p, Tensors& in) {
+  if (p.lens.empty()) return;
+  auto asked = p;
+  asked.h0 = asked.ht = true;
+  asked.backward = false;
+  if (!p.h0) in[Name::h0] = Tensor(dtype_of(asked, Name::h0), shape_of(asked, Name::h0));
+  p.h0 = true;
+  for (std::int64_t n = 1; n < p.N(); ++n) {
+    Tensors out;
+    for (auto name : {Name::o, Name::ht})
+      out[name] = Tensor(dtype_of(asked, name), shape_of(asked, name));
+    right_kernel(Form::kChunk).forward(asked, in, out);
+    const auto& left = out.at(Name::ht);
+    const auto state = left.size() / p.N();
+    in[Name::h0] =
+        changed(in.at(Name::h0), [&, e = std::int64_t{0}](const At& i, double x) mutable {
+          const auto before = e++ - state;
+          return i[0] == n ? left.get(before) : x;
+        });
+  }
+}
+
+/// The state that enters a packed sequence, decayed by what stands before it in a chunk of 64 tokens too.
+void decay_from_chunk(Problem& p, Tensors& in) {
+  if (p.lens.empty() || !p.h0 || p.gate != Gate::kLog) return;
+  const auto& g = in.at(Name::g);
+  const auto sequences = p.sequences();
+  in[Name::h0] = changed(in.at(Name::h0), [&](const At& i, double x) {
+    const auto begin = sequences[i[0]].begin, c = p.layout == StateLayout::kKV ? i[2] : i[3];
+    double sum = 0;
+    for (auto t = begin / 64 * 64; t < begin; ++t)
+      sum += g.get((t * p.H + i[1] / p.group()) * p.K + c);
+    return std::exp(sum) * x;
+  });
+}
+
 std::vector<Fault> of_sequences() {
   constexpr const char* kPacked = "packed sequences";
   constexpr const char* kState = "state lifecycle";
@@ -84,6 +122,12 @@ std::vector<Fault> of_sequences() {
                }
                if (!p.lens.empty()) p.lens.back() += carry;
              }),
+      before("no_reset", kPacked,
+             "no reset at a boundary: a sequence begins with the state of the one before", run_on,
+             Pass::kForward),
+      before("decay_from_chunk", kPacked,
+             "decays of a packed sequence summed from the start of a chunk, not its own",
+             decay_from_chunk),
       before("lengths_reversed", kPacked, "lengths of packed sequences read backwards",
              [](Problem& p, Tensors&) { std::reverse(p.lens.begin(), p.lens.end()); }),
       before("h0_of_next", kState, "the state of another sequence",
@@ -92,8 +136,9 @@ std::vector<Fault> of_sequences() {
              [](Problem&, Tensors& in) { take(in, {Name::h0}, along(0, kFirst)); }),
       before("h0_of_next_head", "head mapping", "the state of another head",
              [](Problem&, Tensors& in) { take(in, {Name::h0}, along(1, kNext)); }),
-      before("dht_of_next", kState, "the state's cotangent of another sequence",
-             [](Problem&, Tensors& in) { take(in, {Name::dht}, along(0, kNext)); }, Pass::kBackward),
+      before(
+          "dht_of_next", kState, "the state's cotangent of another sequence",
+          [](Problem&, Tensors& in) { take(in, {Name::dht}, along(0, kNext)); }, Pass::kBackward),
       before("layout_ignored", "layout", "states read and written in the other layout",
              [](Problem& p, Tensors&) {
                p.layout = p.layout == StateLayout::kKV ? StateLayout::kVK : StateLayout::kKV;
@@ -306,6 +351,18 @@ void read_dense(Tensors& in, Name name, std::int64_t offset_by) {
   x = y;
 }
 
+/// The last element read from behind the tensor, where anything lies there.
+void read_past_the_end(Tensors& in, Name name) {
+  auto& x = in.at(name);
+  if (x.empty()) return;
+  const auto width = std::int64_t(size_of(x.dtype()));
+  const auto behind = x.offset() + x.position(x.size() - 1) + 1;
+  if ((behind + 1) * width > std::ssize(*x.storage())) return;
+  const double y = load_element(x.storage()->data() + behind * width, x.dtype());
+  x = x.clone();
+  x.set(x.size() - 1, y);
+}
+
 std::vector<Fault> of_strides() {
   const auto contiguous = [](const char* name, const char* what, Name tensor) {
     return before(name, "strides", what,
@@ -318,6 +375,9 @@ std::vector<Fault> of_strides() {
       contiguous("g_contiguous", "the strides of g taken as contiguous", Name::g),
       before("k_off_by_one", "strides", "k read from one element further on",
              [](Problem&, Tensors& in) { read_dense(in, Name::k, 1); }),
+      before("v_past_the_end", "uninitialised or out of bounds",
+             "the last element of v is read from behind the tensor",
+             [](Problem&, Tensors& in) { read_past_the_end(in, Name::v); }),
   };
 }
 

@@ -101,6 +101,7 @@ std::vector<const Fault*> sample_of_kinds(int count, std::uint64_t seed);
 
 /// Parts of faults(), a file each.
 std::vector<Fault> generic_faults();   ///< every matrix of the chunk form x ways to spoil a matrix
+std::vector<Fault> row_faults();       ///< in what a chunk of the forward starts from
 std::vector<Fault> forward_faults();   ///< in the equations of the forward
 std::vector<Fault> backward_faults();  ///< in the equations of the backward
 std::vector<Fault> decode_faults();    ///< in the token loop

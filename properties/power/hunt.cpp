@@ -67,10 +67,6 @@ class Ground {
     RightOnCase report;
   };
 
-  static bool accuses(const Verdict& verdict) {
-    return verdict.state == State::kFailed || verdict.state == State::kCrashed;
-  }
-
   Verdict judged(const Kernel& kernel) {
     return check(kernel, case_,
                  {.envelope = memo_.source(), .local = all_, .contract = all_, .diagnosis = false});
@@ -119,7 +115,7 @@ std::optional<LawBroken> law_broken(const Kernel& kernel) {
       // The judge compares two runs anyway, and has margins of its own.
       if (law.name == "repeatable" || law.kind == Law::Kind::kMargin) continue;
       const auto verdict = law.check(kernel, c);
-      if (verdict.state == State::kFailed || verdict.state == State::kCrashed)
+      if (accuses(verdict))
         return LawBroken{law.name, to_string(c), verdict.reason};
     }
   return std::nullopt;

@@ -5,18 +5,17 @@
 #include <map>
 #include <memory>
 
+#include "properties/judge/check.hpp"
 #include "properties/power/mutant.hpp"
 
 namespace gdr2::power {
 namespace {
 
-bool broken(const Verdict& verdict) {
-  return verdict.state == State::kFailed || verdict.state == State::kCrashed;
-}
-
-/// Runs that differ break whatever compares two of them, and say nothing of what a law asks.
+/// Runs that differ break whatever compares two of them, and say nothing of what a law asks. Only a
+/// fault around a call can make them differ: the others are functions of what they are given.
 bool is_for(const Law& law, const Fault& fault) {
-  return fault.kind != "races" || law.name == "repeatable";
+  if (law.name == "repeatable") return std::holds_alternative<OnCall>(fault.change);
+  return fault.kind != "races";
 }
 
 /// A kernel with a fault, until it is caught.
@@ -35,7 +34,7 @@ std::set<Form> innocent_forms(const Law& law, const Case& c, LawPower& power) {
     const auto verdict = law.check(kernel, c);
     spoken |= verdict.state != State::kSkipped;
     if (verdict.state == State::kPassed) forms.insert(form);
-    if (broken(verdict)) power.alarms.push_back("kernel=" + kernel.name() + " " + to_string(c));
+    if (accuses(verdict)) power.alarms.push_back("kernel=" + kernel.name() + " " + to_string(c));
   }
   power.spoken += spoken;
   return forms;
@@ -43,8 +42,9 @@ std::set<Form> innocent_forms(const Law& law, const Case& c, LawPower& power) {
 
 }  // namespace
 
-LawPower power_of_law(const Law& law, const std::vector<Case>& cases,
-                      const std::set<std::string>& fault_names) {
+std::optional<LawPower> power_of_law(const Law& law, const std::vector<Case>& cases,
+                                     const std::set<std::string>& fault_names,
+                                     const std::function<bool()>& stopped) {
   const auto own = fresh_faults();
   std::vector<Suspect> suspects;
   for (const auto& fault : own)
@@ -53,8 +53,9 @@ LawPower power_of_law(const Law& law, const std::vector<Case>& cases,
   for (const auto& c : cases) {
     const auto forms = innocent_forms(law, c, power);
     for (auto& [fault, kernel, caught] : suspects) {
+      if (stopped()) return std::nullopt;
       if (caught || !forms.contains(fault->form)) continue;
-      if (const auto verdict = law.check(*kernel, c); broken(verdict))
+      if (const auto verdict = law.check(*kernel, c); accuses(verdict))
         caught = {fault->name, fault->kind, to_string(c), verdict.reason};
     }
   }

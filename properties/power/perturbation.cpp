@@ -10,6 +10,7 @@
 #include "properties/judge/check.hpp"
 #include "properties/judge/tolerances.hpp"
 #include "properties/laws/law_run.hpp"
+#include "properties/power/public_rules.hpp"
 #include "reference/rounding.hpp"
 
 namespace gdr2::power {
@@ -149,6 +150,15 @@ double size_of_change(const Subject& s, const Doubles& x) {
   return size;
 }
 
+/// Public rules that accept `right` and reject what is stored of `x`.
+std::vector<std::string> rules_that_tell(const Subject& s, const Doubles& right, Doubles x) {
+  for (auto& value : x) value = round_nearest(value, format_of(s.tensor.dtype()));
+  std::vector<std::string> names;
+  for (const auto& rule : public_rules())
+    if (rule.accepts(s.name, right, s.reference) && !rule.accepts(s.name, x, s.reference)) names.push_back(rule.name);
+  return names;
+}
+
 struct Way {
   const char* name;
   Result (*apply)(const Subject&, Doubles);
@@ -189,7 +199,7 @@ std::vector<Perturbed> perturb(const Kernel& kernel, const Case& c, int places) 
                                  {.envelope = memo.source(), .local = false, .statistics = false,
                                   .contract = false, .diagnosis = false});
       results[name] = tensor;
-      all.push_back({way, name, verdict.state == State::kFailed, size});
+      all.push_back({way, name, verdict.state == State::kFailed, size, rules_that_tell(subject, right, *values)});
     };
     for (const auto& way : kWays) judge(way.name, way.apply(subject, right));
     const Random random(c.seed);

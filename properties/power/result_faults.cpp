@@ -89,12 +89,23 @@ std::vector<Fault> of_memory() {
             }),
       after("before_the_start", kBounds, "an element before the start of dk is written",
             [](const Answer& answer) {
-              if (auto* dk = answer.find(Name::dk); dk && dk->offset() > 0) dk->data()[-1] = std::byte{0};
+              if (auto* dk = answer.find(Name::dk); dk && dk->offset() > 0)
+                dk->data()[-1] = std::byte{0};
             }),
       after("input_written", kBounds, "an element of q is written",
             [](const Answer& answer) {
               auto& q = answer.inputs.at(Name::q);
               if (q.size()) q.data()[0] ^= std::byte{1};
+            }),
+      after("padded_state_written", "state lifecycle",
+            "the state of a padded entry is written: slot -1, before the first state",
+            [](const Answer& answer) {
+              auto* ht = answer.find(Name::ht);
+              if (!ht || ht->empty()) return;
+              const auto state = ht->size() / ht->shape()[0];
+              const auto width = std::int64_t(size_of(ht->dtype()));
+              for (std::int64_t i = 1; i <= std::min(state, ht->offset()); ++i)
+                store_element(ht->data() - i * width, ht->dtype(), ht->get(state - i));
             }),
       after("h0_written", kBounds, "the state is updated in place",
             [](const Answer& answer) {
@@ -276,8 +287,10 @@ std::vector<Fault> contract_faults() {
       contract(kChunk, "state_bf16", "state in bf16", [](C& c) { c.state = Format::kBF16; }),
       contract(kChunk, "state_fp16", "state in fp16", [](C& c) { c.state = Format::kF16; }),
       contract(kChunk, "state_tf32", "state in tf32", [](C& c) { c.state = Format::kTF32; }),
-      contract(kChunk, "gate_bf16", "cumulative gates in bf16", [](C& c) { c.gate = Format::kBF16; }),
-      contract(kChunk, "gate_fp16", "cumulative gates in fp16", [](C& c) { c.gate = Format::kF16; }),
+      contract(kChunk, "gate_bf16", "cumulative gates in bf16",
+               [](C& c) { c.gate = Format::kBF16; }),
+      contract(kChunk, "gate_fp16", "cumulative gates in fp16",
+               [](C& c) { c.gate = Format::kF16; }),
       contract(kChunk, "solve_bf16", "the solve in bf16", [](C& c) { c.solve = Format::kBF16; }),
       contract(kChunk, "solve_fp16", "the solve in fp16", [](C& c) { c.solve = Format::kF16; }),
       contract(kChunk, "solve_tf32", "the solve in tf32", [](C& c) { c.solve = Format::kTF32; }),
@@ -288,13 +301,20 @@ std::vector<Fault> contract_faults() {
                [](C& c) { c.auxiliary = Format::kBF16; }),
       contract(kChunk, "auxiliary_tf32", "Y and U stored in tf32",
                [](C& c) { c.auxiliary = Format::kTF32; }),
+      contract(kChunk, "accumulator_bf16", "sums in bf16",
+               [](C& c) { c.accumulator = Format::kBF16; }),
+      contract(kChunk, "accumulator_fp16", "sums in fp16",
+               [](C& c) { c.accumulator = Format::kF16; }),
       contract(kChunk, "normalized_bf16", "normalised q and k in bf16",
                [](C& c) { c.normalized = Format::kBF16; }),
-      contract(kChunk, "direct_rows_0", "no score is formed directly", [](C& c) { c.direct_rows = 0; }),
+      contract(kChunk, "direct_rows_0", "no score is formed directly",
+               [](C& c) { c.direct_rows = 0; }),
       contract(kToken, "state_bf16", "state in bf16", [](C& c) { c.state = Format::kBF16; }),
       contract(kToken, "state_tf32", "state in tf32", [](C& c) { c.state = Format::kTF32; }),
       contract(kToken, "operand_bf16", "operands in bf16", [](C& c) { c.operand = Format::kBF16; }),
       contract(kToken, "operand_tf32", "operands in tf32", [](C& c) { c.operand = Format::kTF32; }),
+      contract(kToken, "accumulator_bf16", "sums in bf16",
+               [](C& c) { c.accumulator = Format::kBF16; }),
       contract(kToken, "normalized_bf16", "normalised q and k in bf16",
                [](C& c) { c.normalized = Format::kBF16; }),
   };

@@ -78,6 +78,15 @@ M scores_of(const M& x, const M& k, bool strict, const F& f) {
   return y;
 }
 
+/// A fault of the forward, on the stages of each chunk as they stand at a site.
+inline Fault stage_fault(const char* name, const char* kind, const char* what, chunk::Site site,
+                         std::function<void(Stages&)> change) {
+  return {.name = std::string("forward.") + name,
+          .kind = kind,
+          .what = what,
+          .change = OnStages{site, std::move(change)}};
+}
+
 /// (I + T)^-1 for any lower triangular T, diagonal included.
 inline M inverse_of(const M& T) {
   Matrix<double> L = T.template cast<double>();

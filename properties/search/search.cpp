@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "properties/search/search.hpp"
 
+#include <optional>
+
 #include "fixtures/activation_file.hpp"
 #include "properties/judge/check.hpp"
 #include "properties/laws/law.hpp"
@@ -10,10 +12,6 @@
 
 namespace gdr2::search {
 namespace {
-
-bool failed(const Verdict& verdict) {
-  return verdict.state == State::kFailed || verdict.state == State::kCrashed;
-}
 
 /// Laws that cost no envelope, one a case in turn.
 const Law& law_in_turn(std::int64_t number) {
@@ -28,9 +26,24 @@ const Law& law_in_turn(std::int64_t number) {
 
 std::uint64_t hash_of(const Tensors& tensors) {
   std::uint64_t hash = 0xCBF29CE484222325u;  // FNV-1a
-  for (const auto& [name, tensor] : tensors)
-    for (const auto byte : *tensor.storage()) hash = (hash ^ std::uint8_t(byte)) * 0x100000001B3u;
+  for (const auto& [name, tensor] : tensors) {
+    const auto dense = tensor.clone();
+    for (const auto byte : *dense.storage()) hash = (hash ^ std::uint8_t(byte)) * 0x100000001B3u;
+  }
   return hash;
+}
+
+/// The case as the kernel takes it: as it was drawn, or its forward alone.
+std::optional<Case> as_taken(const Kernel& kernel, Case c) {
+  if (!kernel.unsupported(c.problem)) return c;
+  c.problem.backward = false;
+  if (kernel.unsupported(c.problem)) return std::nullopt;
+  if (c.given) {
+    auto inputs = *c.given;
+    inputs.erase(Name::do_), inputs.erase(Name::dht);
+    c.given = std::make_shared<const Tensors>(std::move(inputs));
+  }
+  return c;
 }
 
 }  // namespace
@@ -55,17 +68,17 @@ Finding minimize(const Kernel& kernel, const Case& c, const Verdict& verdict,
 Outcome search(const Kernel& kernel, const Options& options, const GoOn& go_on) {
   Outcome outcome;
   for (std::int64_t n = 0; go_on(outcome.judged, outcome.findings); ++n) {
-    const auto c = draw_case(options.seed, n, options.dtypes);
-    if (kernel.unsupported(c.problem)) {
+    const auto c = as_taken(kernel, draw_case(options.seed, n, options.dtypes));
+    if (!c) {
       ++outcome.skipped;
       continue;
     }
     for (const auto& law : {std::string(), law_in_turn(n).name})
-      if (const auto verdict = examine(kernel, c, law); failed(verdict)) {
-        outcome.findings.push_back(minimize(kernel, c, verdict, law, options.budget));
+      if (const auto verdict = examine(kernel, *c, law); accuses(verdict)) {
+        outcome.findings.push_back(minimize(kernel, *c, verdict, law, options.budget));
         break;
       }
-    outcome.coverage.add(c);
+    outcome.coverage.add(*c);
     ++outcome.judged;
     if (std::ssize(outcome.findings) >= options.findings) break;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws cases without end, holds a kernel to the judge and to a law on each, and makes what fails
-// small. What it finds is a case with values in memory; save_finding makes a file of it that every
+// Draws cases without end, holds a kernel to the judge and to a law on each (on its forward, where it has no
+// backward), and makes what fails small. What it finds is a case with values in memory; save_finding makes a file of it that every
 // command takes, for ever.
 #pragma once
 

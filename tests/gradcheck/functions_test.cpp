@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "fixtures/portable_math.hpp"
+#include "reference/emulate.hpp"
 #include "reference/options.hpp"
 #include "reference/tensor.hpp"
 
@@ -87,6 +88,9 @@ TEST(PortableMath, EveryFunctionAtEvery16BitNumber) {
 /// is far below the kernel's own rounding.
 constexpr double kWideUlps = 4;
 
+/// Rounded once from the wider type.
+constexpr double kRounded = 0.51;
+
 TEST(GateFunctions, SigmoidAtEvery16BitNumber) {
   const auto w = worst([](double x) { return double_ulps(options::sigmoid(x), sigmoid(Mpfr(x))); });
   EXPECT_TRUE(w.ulps <= kWideUlps) << w.ulps << " ulp at " << w.at;
@@ -110,6 +114,52 @@ TEST(GateFunctions, SoftplusAndItsSlopeAtEvery16BitNumber) {
     });
     EXPECT_TRUE(wide.ulps <= kWideUlps) << wide.ulps << " ulp at " << wide.at;
   }
+}
+
+/// exp(g) as a kernel under the contract forms it: what a token that writes nothing leaves of a state of
+/// ones, in chunks or token by token.
+std::vector<double> decays(const Contract& contract, Format dtype, std::vector<double> g) {
+  Problem problem;
+  problem.dtype = dtype;
+  problem.T = problem.H = problem.HV = problem.V = 1;
+  problem.K = 128;
+  problem.B = (std::ssize(g) + problem.K - 1) / problem.K;
+  problem.g_dtype = problem.state_dtype();
+  problem.h0 = true;
+  problem.backward = false;
+  g.resize(problem.B * problem.K, 0);
+  const std::vector<double> zeros(g.size(), 0), zero(problem.B, 0);
+  return emulate(problem,
+                 {{Name::q, zeros},
+                  {Name::k, zeros},
+                  {Name::b, zeros},
+                  {Name::v, zero},
+                  {Name::w, zero},
+                  {Name::g, g},
+                  {Name::h0, std::vector<double>(g.size(), 1)}},
+                 contract, RoundingMode::kNearest, 0)
+      .at(Name::ht);
+}
+
+TEST(KernelFunctions, TheDecayOfAStateAtEvery16BitNumber) {
+  Mpfr::default_precision(40);
+  std::vector<double> g;
+  for (const auto dtype : {DType::kBF16, DType::kF16})
+    for (const double x : all_values(dtype))
+      if (x <= 0) g.push_back(x);
+  for (const auto dtype : {Format::kF32, Format::kF64})
+    for (const auto& contract : {standard_contract(dtype), token_contract(dtype)}) {
+      const auto got = decays(contract, dtype, g);
+      Worst w;
+      for (std::size_t i = 0; i < g.size(); ++i) {
+        const Mpfr wanted = exp(Mpfr(g[i]));
+        const double e = dtype == Format::kF32 ? ulps(got[i], wanted, 24, -126, 127)
+                                               : double_ulps(got[i], wanted);
+        if (!(e <= w.ulps)) w = {e, g[i]};
+      }
+      EXPECT_TRUE(w.ulps <= kRounded)
+          << to_string(contract) << ": " << w.ulps << " ulp at " << w.at;
+    }
 }
 
 TEST(GateFunctions, TheInverseNormAtEvery16BitNumber) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <span>
 
 #include "properties/laws/continuation.hpp"
 #include "properties/laws/law.hpp"
@@ -35,7 +36,22 @@ TEST_P(EveryDtype, CpuKernelsObeyEveryLawWithoutAReference) {
       }
 }
 
-INSTANTIATE_TEST_SUITE_P(Dtypes, EveryDtype, testing::Values("fp32", "tf32", "bf16", "fp16"),
+/// One-hot keys, gates in {0, 1}, decays in {0, -inf}, small integers; few enough for the bits of bf16.
+TEST_P(EveryDtype, ATableIsLookedUpWithoutAnyError) {
+  for (const std::string line :
+       {"T=20 H=2 K=8 V=6 h0=1", "lens=0,18,1 K=8 V=6 h0=1 layout=vk", "T=66 K=16 V=6 h0=1"}) {
+    const auto c = parse_case(fmt::format("{} scale=1 recipe=onehot dtype={}", line, GetParam()));
+    const laws::Call call{c.problem, make_inputs(c)};
+    const auto truth = reference(c.problem, to_values<double>(call.inputs));
+    for (const char* kernel : {"cpu.chunk", "cpu.recurrent"})
+      for (const auto& [name, tensor] : laws::run(find_kernel(kernel), call))
+        EXPECT_EQ(tensor.to_doubles(), truth.at(name))
+            << kernel << " " << to_string(c) << " " << to_string(name);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Dtypes, EveryDtype,
+                         testing::Values("fp64", "fp32", "tf32", "bf16", "fp16"),
                          [](const auto& info) { return std::string(info.param); });
 
 /// Smaller: a margin costs an envelope.
@@ -44,6 +60,9 @@ const char* const kMarginCases[] = {
     "lens=0,2,66 K=8 V=6 h0=1 recipe=forget dtype=fp32",
     "lens=18,1 K=8 V=6 h0=1 layout=vk l2norm=1 gate=softplus neg_eigval=1 dtype=fp32",
     "lens=18,1 K=8 V=6 h0=1 l2norm=1 gate=lower_bound recipe=slow",
+    "T=18 H=2 K=8 V=6 h0=1 dtype=tf32",
+    "lens=17,1 K=8 V=6 h0=1 dtype=fp16 gate=softplus",
+    "T=17 K=4 V=4 h0=1 dtype=fp64",
 };
 
 TEST(MarginLaws, CpuKernelsObeyThem) {
@@ -59,9 +78,10 @@ TEST(MarginLaws, CpuKernelsObeyThem) {
 
 TEST(Laws, EachIsTriedByAtLeastOneCase) {
   for (const auto& law : all_laws()) {
-    const bool margin = law.kind == Law::Kind::kMargin;
+    std::span<const char* const> lines = kCases;
+    if (law.kind == Law::Kind::kMargin) lines = kMarginCases;
     int tried = 0;
-    for (const char* line : margin ? kMarginCases : kCases)
+    for (const char* line : lines)
       if (!tried)
         tried = law.check(find_kernel("cpu.chunk"), parse_case(line)).state == State::kPassed;
     EXPECT_GT(tried, 0) << law.name;

@@ -101,7 +101,7 @@ TEST(Local, NamesTheStageAndElementThatBroke) {
   ASSERT_TRUE(verdict.diagnosis.has_value());
   EXPECT_EQ(verdict.diagnosis->stage, "R");
   EXPECT_EQ(verdict.diagnosis->where,
-            "R: 1 elements in sequence 0, head 1, chunk 1, row 20, channel 3");
+            "R: 1 elements in sequence 0, head 1, chunk 1, 16-row block 1, row 20, channel 3");
   EXPECT_FALSE(verdict.diagnosis->variance.empty());
 }
 

@@ -4,6 +4,7 @@
 #include <limits>
 #include <set>
 
+#include "kernels/fault.hpp"
 #include "properties/judge/check.hpp"
 #include "properties/power/channel_order.hpp"
 #include "properties/power/hunt.hpp"
@@ -67,10 +68,44 @@ TEST(Hunt, ACaseWithoutTheFaultIsNotJudged) {
   EXPECT_TRUE(prey[0].caught);
 }
 
+/// Ends its call in this way.
+class Ending : public Kernel {
+ public:
+  explicit Ending(KernelFault::Kind kind) : Kernel("ending", ""), kind_(kind) {}
+
+ private:
+  std::optional<std::string> do_unsupported(const Problem&) const override { return std::nullopt; }
+  Contract do_contract(const Problem& p) const override { return right_kernel(Form::kChunk).contract(p); }
+  void do_forward(const Problem&, const Tensors&, Tensors&) const override { throw KernelFault(kind_, "ended"); }
+  void do_backward(const Problem&, const Tensors&, Tensors&) const override {}
+
+  KernelFault::Kind kind_;
+};
+
+TEST(Hunt, AKernelThatHangsOrCrashesIsCaughtLikeOneThatIsWrong) {
+  for (const auto& [kind, state] : {std::pair{KernelFault::Kind::kTimedOut, State::kTimedOut},
+                                    std::pair{KernelFault::Kind::kCrashed, State::kCrashed}}) {
+    const Ending kernel(kind);
+    std::vector<Prey> prey{{&kernel, &right_kernel(Form::kChunk), false, {}, {}, 0, 0, {}}};
+    hunt(parse_case("T=5 K=16 V=16 pass=fwd"), prey);
+    ASSERT_TRUE(prey[0].caught) << to_string(state);
+    EXPECT_EQ(prey[0].caught->state, state);
+  }
+}
+
 TEST(Perturbation, OfTrueResultsIsRejectedWhateverItIs) {
   for (const auto* line : {"T=20 H=2 K=16 V=16 h0=1", "T=20 H=2 K=16 V=16 dtype=fp32 recipe=onehot scale=1"})
     for (const auto& p : perturb(find_kernel("cpu.chunk"), parse_case(line), 8))
       EXPECT_TRUE(p.rejected) << line << ": " << p.name << " of " << to_string(p.tensor) << ", " << p.size;
+}
+
+TEST(Perturbation, SaysWhichPublicRulesTellItFromTheRightResults) {
+  std::map<std::string, std::set<std::string>> telling;
+  for (const auto& p : perturb(find_kernel("cpu.chunk"), parse_case("T=20 H=2 K=16 V=16 h0=1"), 8))
+    for (const auto& rule : p.rules) telling[p.name].insert(rule);
+  EXPECT_EQ(telling["nan"].size(), public_rules().size());
+  EXPECT_TRUE(telling["zero"].contains("fla_strict"));
+  EXPECT_FALSE(telling["one_element"].contains("attention_gym"));
 }
 
 TEST(ChannelOrder, OfExactDataChangesNoBit) {

@@ -123,5 +123,30 @@ TEST(Search, FindsNothingWrongWithRightKernelsAndCoversOptions) {
   }
 }
 
+/// A kernel that decodes has no backward.
+class ForwardOnly : public Kernel {
+ public:
+  ForwardOnly() : Kernel("forward_only", "the token loop without its backward") {}
+
+ private:
+  std::optional<std::string> do_unsupported(const Problem& p) const override {
+    if (p.backward) return "no backward";
+    return std::nullopt;
+  }
+  Contract do_contract(const Problem& p) const override { return of().contract(p); }
+  void do_forward(const Problem& p, const Tensors& in, Tensors& out) const override { of().forward(p, in, out); }
+  void do_backward(const Problem&, const Tensors&, Tensors&) const override { FAIL(); }
+  static const Kernel& of() { return find_kernel("cpu.recurrent"); }
+};
+
+TEST(Search, TakesTheForwardOfCasesWhereAKernelHasNoMore) {
+  const auto outcome =
+      search(ForwardOnly(), {.seed = 2}, [](std::int64_t done, const auto&) { return done < 8; });
+  EXPECT_EQ(outcome.judged, 8);
+  EXPECT_EQ(outcome.skipped, 0);
+  for (const auto& finding : outcome.findings)
+    ADD_FAILURE() << to_string(finding.origin) << ": " << finding.verdict.reason;
+}
+
 }  // namespace
 }  // namespace gdr2::search

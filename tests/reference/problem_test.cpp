@@ -12,6 +12,7 @@
 #include <set>
 
 #include "reference/error.hpp"
+#include "reference/real.hpp"
 
 namespace gdr2 {
 
@@ -192,6 +193,17 @@ INSTANTIATE_TEST_SUITE_P(Lines, MalformedLine, testing::ValuesIn(malformed_lines
 TEST(Problem, ScalesByTheRootOfTheKeyWidthUnlessToldOtherwise) {
   EXPECT_EQ(parse_problem("K=64").scale_value(), 0.125);
   EXPECT_EQ(parse_problem("K=64 scale=1").scale_value(), 1);
+}
+
+TEST(Problem, RoundsTheRootOfTheKeyWidthOnce) {
+  Mpfr::default_precision(40);
+  Problem problem;
+  for (problem.K = 1; problem.K <= 256; ++problem.K) {
+    const double scale = problem.scale_value();
+    const Mpfr wanted = 1 / sqrt(Mpfr(problem.K)), error = abs(scale - wanted);
+    for (const double other : {std::nextafter(scale, 0.0), std::nextafter(scale, 2.0)})
+      EXPECT_TRUE(error < abs(other - wanted)) << problem.K;
+  }
 }
 
 TEST(Problem, HasASequenceForEachBatchEntry) {

@@ -64,7 +64,7 @@ PowerStudy power_study() {
       {.name = "a", .kind = "precision", .what = "", .state = "caught", .rules = {"lenient"}},
       {.name = "b", .kind = "precision", .what = "dropped", .state = "survived"},
       {.name = "c", .kind = "layout", .what = "", .state = "equivalent"}};
-  study.perturbations["zero"] = {4, 3, 0, {"T=5 o (z = 20)"}};
+  study.perturbations["zero"] = {4, 3, 0, {"T=5 o (z = 20)"}, {{"lenient", 1}}};
   return study;
 }
 

@@ -13,6 +13,10 @@
 
 namespace gdr2::cuda {
 
+// When a kernel may start: when the one before it on the stream has ended, or beside it, as soon as
+// that lets it (let_next_start).
+enum class Start { kBehind, kBeside };
+
 class CudaError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -22,8 +26,8 @@ class CudaError : public std::runtime_error {
 using Stream = void*;
 
 template <class... Parameters, class... Arguments>
-void launch(const char* name, void (*kernel)(Parameters...), dim3 grid, int threads,
-            size_t shared_bytes, Stream, const Arguments&... arguments) {
+void launch_from(Start, const char* name, void (*kernel)(Parameters...), dim3 grid, int threads,
+                 size_t shared_bytes, Stream, const Arguments&... arguments) {
   on_host::run(name, grid, threads, shared_bytes, [&] { kernel(Parameters(arguments)...); });
 }
 
@@ -52,9 +56,7 @@ inline int device_attribute(cudaDeviceAttr attribute, int otherwise) {
 }
 
 // The present device runs code for sm_90a (kHopper).
-inline bool is_hopper() {
-  return device_attribute(cudaDevAttrComputeCapabilityMajor, 0) == 9;
-}
+inline bool is_hopper() { return device_attribute(cudaDevAttrComputeCapabilityMajor, 0) == 9; }
 
 inline int multiprocessors() { return device_attribute(cudaDevAttrMultiProcessorCount, 132); }
 
@@ -82,15 +84,24 @@ inline void allow_shared_memory(const char* name, const void* kernel) {
 
 // kernel<<<grid, threads, shared_bytes, stream>>>(arguments...); `name` is for the error's text.
 template <class... Parameters, class... Arguments>
-void launch(const char* name, void (*kernel)(Parameters...), dim3 grid, int threads,
-            size_t shared_bytes, Stream stream, const Arguments&... arguments) {
+void launch_from(Start start, const char* name, void (*kernel)(Parameters...), dim3 grid,
+                 int threads, size_t shared_bytes, Stream stream, const Arguments&... arguments) {
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
   if (shared_bytes > 48 * 1024) allow_shared_memory(name, reinterpret_cast<const void*>(kernel));
-  // clang-format off
-  kernel<<<grid, static_cast<unsigned>(threads), shared_bytes, stream>>>(Parameters(arguments)...);
-  // clang-format on
-  if (const cudaError_t code = cudaGetLastError(); code != cudaSuccess)
-    check(code, std::string("launch of ") + name + " with " + std::to_string(shared_bytes) +
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = grid;
+  config.blockDim = dim3(static_cast<unsigned>(threads));
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = start == Start::kBeside ? 1 : 0;
+  const cudaError_t code = cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
+  if (code == cudaSuccess) return;
+  cudaGetLastError();  // not the next call's fault
+  check(code, std::string("launch of ") + name + " with " + std::to_string(shared_bytes) +
                     " bytes of shared memory");
 }
 
@@ -99,5 +110,11 @@ inline void fill_zero(void* target, size_t bytes, Stream stream) {
 }
 
 #endif
+
+template <class... Parameters, class... Arguments>
+void launch(const char* name, void (*kernel)(Parameters...), dim3 grid, int threads,
+            size_t shared_bytes, Stream stream, const Arguments&... arguments) {
+  launch_from(Start::kBehind, name, kernel, grid, threads, shared_bytes, stream, arguments...);
+}
 
 }  // namespace gdr2::cuda

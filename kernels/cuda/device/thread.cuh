@@ -16,6 +16,8 @@ inline dim3 grid_size() { return on_host::grid_size(); }
 inline void sync_threads() { on_host::barrier(0, on_host::block_size()); }
 inline void sync_named(int id, int threads) { on_host::barrier(id, threads); }
 inline void sync_warp() { on_host::warp_barrier(); }
+inline void let_next_start() {}
+inline void wait_for_previous() {}
 inline unsigned char* shared_memory() { return on_host::shared_memory(); }
 
 #else
@@ -35,6 +37,20 @@ __device__ __forceinline__ void sync_named(int id, int threads) {
 
 // The 32 lanes of a warp: orders their accesses to memory.
 __device__ __forceinline__ void sync_warp() { __syncwarp(); }
+
+// A kernel that was launched as `beside` starts when every CTA of the kernel before it on the
+// stream has called let_next_start() or has ended. wait_for_previous() returns when that kernel and
+// all before it have ended; called by any one thread, the kernel behind waits for them too.
+__device__ __forceinline__ void let_next_start() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+__device__ __forceinline__ void wait_for_previous() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
 
 // The CTA's dynamic shared memory, 1024-byte aligned. Undefined at the start (the emulation fills
 // it with NaN).

@@ -286,6 +286,7 @@ struct ForwardResult {
   Forward y;
   // H [chunks, HV, K, V]; T A AQK [chunks, H, 64, 64]; R [chunks, HV, 64, V]
   std::vector<float> stage[GDR2_STAGE_COUNT];
+  uint64_t workspace_bytes;
 };
 
 // Runs the pass. `poison` is the byte that workspace and outputs hold before.
@@ -341,6 +342,7 @@ inline ForwardResult run_forward(const ForwardCase& c, const ForwardInputs& x,
   launch_forward(p, outputs, memory);
 
   ForwardResult result;
+  result.workspace_bytes = memory.bytes;
   result.y.o = o.read();
   const auto state = ht.read();
   const auto kv = laid_out(std::vector<double>(state.begin(), state.end()), c, true);
