@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one token brings to the decode kernel: loaded for the next token while this one is worked
-// on, then worked out once a CTA, one channel a thread, and shared.
+// on, then worked out once a CTA, one channel a thread, and shared. What it brings to a column stays
+// with the thread that works the column's sums out.
 #pragma once
 
 #include "kernels/cuda/gate.cuh"
@@ -8,55 +9,44 @@
 
 namespace gdr2::cuda::recurrent {
 
-// What one token brings on the key side, q and k before their norm: e = b k, alpha = exp(g).
+// q and k before their norm, e = b k, alpha = exp(g).
 template <int KP>
-struct KeyToken {
+struct Token {
   alignas(16) float q[KP], k[KP], e[KP], alpha[KP];
 };
 
-// A token's numbers as loaded: channels thread, thread + kThreads of the key side, this lane's 4
-// columns of the value side. Nothing is converted before it is needed, so that all loads of a
-// token are under way together.
-template <class T, int KP>
+// A token's numbers of one channel and one column as loaded. Nothing is converted before it is
+// needed, so that all loads of a token are under way together.
+template <class T>
 struct RawToken {
-  static constexpr int kCount = (KP + kThreads - 1) / kThreads;
-  T q[kCount], k[kCount], b[kCount];
-  Pack<T, 4> v, w;
-  uint32_t g[kCount];  // 32 or 16 bits
+  T q, k, b, v, w;
+  uint32_t g;  // 32 or 16 bits
 };
 
-template <bool Vector, class T>
-__device__ __forceinline__ Pack<T, 4> load_columns(const T* row, int column, int columns) {
-  Pack<T, 4> pack{};
-  if constexpr (Vector) {
-    if (column < columns) pack = *reinterpret_cast<const Pack<T, 4>*>(row + column);
-  } else {
-#pragma unroll
-    for (int i = 0; i < 4; ++i)
-      if (column + i < columns) pack[i] = row[column + i];
-  }
-  return pack;
-}
+// The column whose sums are this thread's: one of the last threads', since the first have a channel.
+// Negative: none.
+__device__ __forceinline__ int own_column() { return thread_index() - (kThreads - kColumns); }
 
-template <class T, int KP, bool Vector>
-__device__ __forceinline__ RawToken<T, KP> load_token(const DeviceProblem& p, const Place& at,
-                                                      int64_t t) {
-  RawToken<T, KP> raw{};
-#pragma unroll
-  for (int i = 0; i < RawToken<T, KP>::kCount; ++i) {
-    const int channel = thread_index() + i * kThreads;
-    if (channel >= p.K) continue;
-    raw.q[i] = p.q.row<const T>(at.row, t, at.head)[channel];
-    raw.k[i] = p.k.row<const T>(at.row, t, at.head)[channel];
-    raw.b[i] = p.b.row<const T>(at.row, t, at.head)[channel];
-    if (p.g.dtype == GDR2_F32) {
-      raw.g[i] = p.g.row<const uint32_t>(at.row, t, at.head)[channel];
-    } else {
-      raw.g[i] = p.g.row<const uint16_t>(at.row, t, at.head)[channel];
-    }
+template <class T>
+__device__ __forceinline__ RawToken<T> load_token(const DeviceProblem& p, const Place& at,
+                                                  int64_t t) {
+  static_assert(kMaxChannels <= kThreads);
+  // No addresses are kept from token to token.
+  const int64_t row = not_hoisted(at.row);
+  const int32_t head = not_hoisted(at.head), value_head = not_hoisted(at.value_head);
+  RawToken<T> raw{};
+  if (const int channel = thread_index(); channel < p.K) {
+    raw.q = p.q.row<const T>(row, t, head)[channel];
+    raw.k = p.k.row<const T>(row, t, head)[channel];
+    raw.b = p.b.row<const T>(row, t, head)[channel];
+    raw.g = p.g.dtype == GDR2_F32 ? p.g.row<const uint32_t>(row, t, head)[channel]
+                                  : p.g.row<const uint16_t>(row, t, head)[channel];
   }
-  raw.v = load_columns<Vector>(p.v.row<const T>(at.row, t, at.value_head), at.column, p.V);
-  raw.w = load_columns<Vector>(p.w.row<const T>(at.row, t, at.value_head), at.column, p.V);
+  const int column = at.first_column + own_column();
+  if (own_column() >= 0 && column < p.V) {
+    raw.v = p.v.row<const T>(row, t, value_head)[column];
+    raw.w = p.w.row<const T>(row, t, value_head)[column];
+  }
   return raw;
 }
 
@@ -66,21 +56,18 @@ __device__ __forceinline__ float gate_number(uint32_t bits, int32_t dtype) {
   return dtype == GDR2_BF16 ? to_float(Bf16{half}) : to_float(Fp16{half});
 }
 
-// Works out this thread's channels; zero and neutral past K.
+// Works out this thread's channel; zero and neutral past K.
 template <class T, int KP>
-__device__ __forceinline__ void share_token(KeyToken<KP>& token, const RawToken<T, KP>& raw,
+__device__ __forceinline__ void share_token(Token<KP>& token, const RawToken<T>& raw,
                                             const DeviceProblem& p, const Place& at) {
-#pragma unroll
-  for (int i = 0; i < RawToken<T, KP>::kCount; ++i) {
-    const int channel = thread_index() + i * kThreads;
-    if (channel >= KP) continue;
+  if (const int channel = thread_index(); channel < KP) {
     const bool inside = channel < p.K;
-    const float k = to_float(raw.k[i]), b = to_float(raw.b[i]);
-    token.q[channel] = to_float(raw.q[i]);
+    const float k = to_float(raw.k), b = to_float(raw.b);
+    token.q[channel] = to_float(raw.q);
     token.k[channel] = k;
     token.e[channel] = (p.neg_eigval ? 2.0f * b : b) * k;
-    const Gate gate = gate_at(p, at.head, inside ? channel : 0);
-    token.alpha[channel] = inside ? exp_(log_decay(gate, gate_number(raw.g[i], p.g.dtype))) : 1.0f;
+    const Gate gate = gate_at(p, not_hoisted(at.head), inside ? channel : 0);
+    token.alpha[channel] = inside ? exp_(log_decay(gate, gate_number(raw.g, p.g.dtype))) : 1.0f;
   }
 }
 

@@ -135,6 +135,23 @@ TEST_F(DecodeTest, EverySizeOfChannels) {
       }
 }
 
+// States are read in packs along the channels, along the columns or by elements, but summed in one
+// order.
+TEST_F(DecodeTest, TheLayoutOfTheStateDoesNotChangeABit) {
+  for (const int64_t K : {7, 20, 64, 100, 128, 200, 256})
+    for (const int64_t V : {36, 37, 128}) {
+      ForwardCase c = decode_case(GDR2_F32);
+      c.B = 1, c.H = 1, c.HV = 2, c.T = 2, c.K = K, c.V = V, c.l2norm = true;
+      const ForwardInputs x = draw_inputs(c);
+      ForwardCase vk = c;
+      vk.value_by_key = true;
+      const Decoded one = decode(c, x, laid_out(x.h0, c, false), {0}),
+                    other = decode(vk, x, laid_out(x.h0, vk, false), {0});
+      EXPECT_EQ(one.o, other.o) << c.name();
+      EXPECT_EQ(one.pool, laid_out({other.pool.begin(), other.pool.end()}, vk, true)) << c.name();
+    }
+}
+
 TEST_F(DecodeTest, SeveralTokensAndOptions) {
   for (const gdr2_gate gate : {GDR2_GATE_LOG, GDR2_GATE_SOFTPLUS, GDR2_GATE_LOWER_BOUND})
     for (const bool flag : {false, true})
