@@ -136,11 +136,17 @@ class NvccBuild(Build):
                            command=shlex.join([*nvcc, *flags, f"-I{ROOT}", "-x", "cu", "-c",
                                                str(ROOT / "kernels/cuda" / name), "-o", name.replace("/", "_") + ".o"]))
                       for name in names]
+        self.deps = {self.object_of(u): self.includes(pathlib.Path(u["file"])) for u in self.units}
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-            for error in pool.map(lambda u: self.compile(u, ROOT, str(self.folder / self.object_of(u))), self.units):
+            for error in pool.map(lambda u: self.compile(u, ROOT, str(self.folder / self.object_of(u))),
+                                  [u for u in self.units if self.stale(u)]):
                 if error:
                     sys.exit(f"cuda_mutants: {error}")
-        self.deps = {self.object_of(u): self.includes(pathlib.Path(u["file"])) for u in self.units}
+
+    def stale(self, unit):
+        target = self.folder / self.object_of(unit)
+        newest = max(file.stat().st_mtime for file in self.deps[self.object_of(unit)])
+        return not target.exists() or target.stat().st_mtime < newest
 
     def includes(self, file, seen=None):
         """A file of the project and those that it includes, directly or not."""
