@@ -19,7 +19,7 @@ import statistics
 import sys
 
 TREE = pathlib.Path(__file__).resolve().parent.parent
-PAGES = ["docs/LAWS.md", "docs/NUMERICS.md", "docs/POWER.md", "docs/SEARCH.md", "fixtures/regressions/README.md"]
+PAGES = ["docs/KERNELS.md", "docs/LAWS.md", "docs/NUMERICS.md", "docs/POWER.md", "docs/SEARCH.md", "fixtures/regressions/README.md"]
 BLOCK = re.compile(r"(<!-- table: (\w+) (\S+) -->\n).*?(<!-- end of table -->)", re.S)
 
 
@@ -151,6 +151,49 @@ def perturbations(report):
             for name, p in report["power"]["perturbations"].items()]
     rows.append(["**all**", *(sum(row[i] for row in rows) for i in range(1, len(rows[0])))])
     return table(["perturbation", "tried", "rejected", "no larger than the contract explains", "missed", *rules], rows)
+
+
+def times(report):
+    """Times of the kernels, a row a problem."""
+    passes = ["forward", "forward+backward", "forward+backward recomputed", "decode"]
+    rows = {}
+    for row in report["rows"]:
+        rows.setdefault(row["case"], {})[row["pass"]] = f"{row['median_ms']:.3g}"
+    return (f"Median of {report['repetitions']}, ms, {report['environment']['device']}, kernel sources "
+            f"{report['environment']['kernel_sources']}.\n\n" +
+            table(["problem", *passes], [[case, *(of.get(key, "") for key in passes)] for case, of in rows.items()]))
+
+
+def ratios(report):
+    """Kernels beside a peer in one run: the peer's time over the kernel's."""
+    ms = {(row["kernel"], row["case"], row["pass"]): row["median_ms"] for row in report["rows"]}
+    rows = [[r["case"], r["pass"], f"{ms[r['kernel'], r['case'], r['pass']]:.3g}",
+             f"{ms[r['peer'], r['case'], r['pass']]:.3g}", f"**{r['ratio']:.2f}** ({r['low']:.2f} to {r['high']:.2f})"]
+            for r in report["ratios"]]
+    return (f"{report['environment']['device']}, kernel sources {report['environment']['kernel_sources']}, "
+            f"{report['rounds']} rounds in turn.\n\n" +
+            table(["problem", "pass", "ours, ms", "peer, ms", "ratio of pairs (range)"], rows))
+
+
+def beside(report):
+    """Relative rms errors of two kernels on the same inputs, 1e-3: first / second."""
+    errors = {}
+    for case in report["cases"]:
+        errors.setdefault(case["line"], {})[case["kernel"]] = {
+            t["name"]: t["rel_norm"] for t in case["verdict"]["tensors"] if t.get("rel_norm") is not None}
+    kernels = list(next(iter(errors.values())))
+    tensors = list(dict.fromkeys(name for of in errors.values() for name in of[kernels[0]]))
+    pairs = [(line, name) for line, of in errors.items() for name in of[kernels[0]] if name in of[kernels[1]]]
+    above = [(line, name) for line, name in pairs if errors[line][kernels[0]][name] > errors[line][kernels[1]][name]]
+
+    def cell(of, name):
+        return " / ".join(f"{1e3 * of[k][name]:.2f}" for k in kernels) if all(name in of[k] for k in kernels) else ""
+
+    rows = [["`" + re.sub(r"file=\S*/", "", line).replace(" pass=both", "") + "`", *(cell(of, name) for name in tensors)]
+            for line, of in errors.items()]
+    return (f"{kernels[0]} / {kernels[1].split('=')[0]}, one run, kernel sources "
+            f"{report['environment']['kernel_sources']}. Of {len(pairs)} tensors {len(above)} have the larger error in "
+            f"{kernels[0]}.\n\n" + table(["case", *tensors], rows))
 
 
 def filled(text):

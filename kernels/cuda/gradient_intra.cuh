@@ -38,11 +38,57 @@ __device__ __forceinline__ void store_column_sums(float* target, float (&sum)[8]
   }
 }
 
+// Factors in fp32 are 16-bit operands in two terms, themselves and what rounding took from them: dT,
+// q, e and k. Where a key comes again and again, the few pairs of a row with it are all of its
+// gradient, and what rounding does to them does not average out.
+template <class P>
+constexpr bool kTwoTerms = sizeof(typename P::Operand) == 2;
+
+template <class Tile>
+struct Terms {
+  Tile value, rest;
+};
+
+template <class Operand>
+__device__ __forceinline__ Accumulator rest_of(const Accumulator& x) {
+  const Accumulator rounded = to_accumulator<Operand>(to_operand<Operand>(x));
+  Accumulator rest;
+#pragma unroll
+  for (int e = 0; e < 8; ++e) rest.x[e] = x.x[e] - rounded.x[e];
+  return rest;
+}
+
+// Left operand from a 16 x 16 block.
+template <class P>
+__device__ __forceinline__ Terms<OperandTile<P>> left_terms(const Fragment<float>& block) {
+  using Operand = typename P::Operand;
+  const Accumulator x = to_accumulator<float>(block);
+  Terms<OperandTile<P>> terms{to_operand<Operand>(x), {}};
+  if constexpr (kTwoTerms<P>) terms.rest = to_operand<Operand>(rest_of<Operand>(x));
+  return terms;
+}
+
 // Right operand [channel, row] from fp32 rows [row, channel].
 template <class P>
-__device__ __forceinline__ RightTile<P> decayed_tile(const float* rows, int row, int column) {
-  const Fragment<float> f = load_transposed(rows + row * kLd + column, kLd);
-  return to_right<typename P::Operand>(to_accumulator<float>(f));
+__device__ __forceinline__ Terms<RightTile<P>> right_terms(const float* rows, int row, int column) {
+  using Operand = typename P::Operand;
+  const Accumulator x = to_accumulator<float>(load_transposed(rows + row * kLd + column, kLd));
+  Terms<RightTile<P>> terms{to_right<Operand>(x), {}};
+  if constexpr (kTwoTerms<P>) terms.rest = to_right<Operand>(rest_of<Operand>(x));
+  return terms;
+}
+
+template <class P>
+__device__ __forceinline__ void multiply_terms(Accumulator& sums, const OperandTile<P>& left,
+                                               const Terms<RightTile<P>>& right) {
+  if constexpr (kTwoTerms<P>) multiply<P>(sums, left, right.rest);
+  multiply<P>(sums, left, right.value);
+}
+template <class P>
+__device__ __forceinline__ void multiply_terms(Accumulator& sums, const Terms<OperandTile<P>>& left,
+                                               const Terms<RightTile<P>>& right) {
+  if constexpr (kTwoTerms<P>) multiply<P>(sums, left.rest, right.value);
+  multiply_terms<P>(sums, left.value, right);
 }
 
 // dq and de of row block m: state, blocks 0 .. m-1. On the way, later_rows[m, b] = what comes to
@@ -54,7 +100,8 @@ __device__ __forceinline__ void add_earlier_blocks(Shared<P>& shared, Sums& sums
 #pragma unroll 1
   for (int b = 0; b < m; ++b) {
     const int pair = pair_index(m, b);
-    const auto dA = load(shared.dA[pair], kBlockLd), dT = load(shared.dT[pair], kBlockLd);
+    const auto dA = load(shared.dA[pair], kTile);
+    const auto dT = left_terms<P>(load(shared.dT[pair], kTile));
 #pragma unroll
     for (int j = 0; j < kWarpTiles; ++j) {
       const int column = column_tile(j) * kTile, from = m * kTile * kLd + column;
@@ -64,9 +111,9 @@ __device__ __forceinline__ void add_earlier_blocks(Shared<P>& shared, Sums& sums
       store_column_sums(shared.later_rows[pair] + column, sum);
       scale_columns(sums.dq[j], shared.block_decay[b] + column);
       scale_columns(sums.de[j], shared.block_decay[b] + column);
-      const auto k = decayed_tile<P>(rows.k, b * kTile, column);
-      multiply<P>(sums.dq[j], dA, k);
-      multiply<P>(sums.de[j], dT, k);
+      const auto k = right_terms<P>(rows.k, b * kTile, column);
+      multiply_terms<P>(sums.dq[j], dA, k);
+      multiply_terms<P>(sums.de[j], dT, k);
     }
   }
 }
@@ -86,14 +133,14 @@ __device__ __forceinline__ void add_later_blocks(Shared<P>& shared, Sums& sums, 
 #pragma unroll 1
   for (int b = kRowBlocks - 1; b > m; --b) {
     const int pair = pair_index(b, m);
-    const auto dA = load_transposed(shared.dA[pair], kBlockLd),
-               dT = load_transposed(shared.dT[pair], kBlockLd);
+    const auto dA = load_transposed(shared.dA[pair], kTile);
+    const auto dT = left_terms<P>(load_transposed(shared.dT[pair], kTile));
 #pragma unroll
     for (int j = 0; j < kWarpTiles; ++j) {
       const int column = column_tile(j) * kTile;
       scale_columns(sums.dk[j], shared.block_decay[b] + column);
-      multiply<P>(sums.dk[j], dA, decayed_tile<P>(rows.q, b * kTile, column));
-      multiply<P>(sums.dk[j], dT, decayed_tile<P>(rows.e, b * kTile, column));
+      multiply_terms<P>(sums.dk[j], dA, right_terms<P>(rows.q, b * kTile, column));
+      multiply_terms<P>(sums.dk[j], dT, right_terms<P>(rows.e, b * kTile, column));
     }
   }
 }

@@ -13,7 +13,6 @@ constexpr int kRowBlocks = kChunk / kTile;                      // 16-row blocks
 constexpr int kBlockPairs = kRowBlocks * (kRowBlocks - 1) / 2;  // (later, earlier)
 constexpr int kLd = kChunk + 4;                                 // of fp32 rows [64, 64]
 constexpr int kRowElements = kChunk * kLd;
-constexpr int kBlockLd = kTile + 8;  // of a 16 x 16 operand
 
 __host__ __device__ constexpr int pair_index(int later, int earlier) {
   return later * (later - 1) / 2 + earlier;
@@ -43,8 +42,8 @@ struct Shared {
     Operands operands[kStages];
     Columns columns;
   };
-  Operand dA[kBlockPairs][kTile * kBlockLd],
-      dT[kBlockPairs][kTile * kBlockLd];  // 16-blocks below the diagonal
+  Operand dA[kBlockPairs][kTile * kTile];  // 16-blocks below the diagonal
+  float dT[kBlockPairs][kTile * kTile];
   Pack<float, 4> dA_diagonal[kRowBlocks][kTile * kTile / 4],
       dT_diagonal[kRowBlocks][kTile * kTile / 4];
   float block_decay[kRowBlocks][kChunk];    // decay over a whole 16-row block, by channel

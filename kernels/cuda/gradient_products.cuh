@@ -89,8 +89,8 @@ __device__ __forceinline__ void store_scores(Shared<P>& shared, const Scores& sc
       dT.x[e] = -scores.dT[j].x[e];
     }
     if (n < m) {
-      store(shared.dA[pair_index(m, n)], kBlockLd, dA);
-      store(shared.dT[pair_index(m, n)], kBlockLd, dT);
+      store(shared.dA[pair_index(m, n)], kTile, dA);
+      store(shared.dT[pair_index(m, n)], kTile, dT);
     } else {
       store(&shared.dA_diagonal[m][0][0], kTile, dA);
       store(&shared.dT_diagonal[m][0][0], kTile, dT);
