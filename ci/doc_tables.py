@@ -180,7 +180,7 @@ def beside(report):
     errors = {}
     for case in report["cases"]:
         errors.setdefault(case["line"], {})[case["kernel"]] = {
-            t["name"]: t["rel_norm"] for t in case["verdict"]["tensors"] if t.get("rel_norm") is not None}
+            t["name"]: t["rel_norm"] for t in case["verdict"]["tensors"] if t["leg"] == "global"}
     kernels = list(next(iter(errors.values())))
     tensors = list(dict.fromkeys(name for of in errors.values() for name in of[kernels[0]]))
     pairs = [(line, name) for line, of in errors.items() for name in of[kernels[0]] if name in of[kernels[1]]]
