@@ -182,8 +182,8 @@ def beside(report):
         errors.setdefault(case["line"], {})[case["kernel"]] = {
             t["name"]: t["rel_norm"] for t in case["verdict"]["tensors"] if t["leg"] == "global"}
     kernels = list(next(iter(errors.values())))
-    tensors = list(dict.fromkeys(name for of in errors.values() for name in of[kernels[0]]))
     pairs = [(line, name) for line, of in errors.items() for name in of[kernels[0]] if name in of[kernels[1]]]
+    tensors = list(dict.fromkeys(name for _, name in pairs))
     above = [(line, name) for line, name in pairs if errors[line][kernels[0]][name] > errors[line][kernels[1]][name]]
 
     def cell(of, name):
