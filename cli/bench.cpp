@@ -57,6 +57,11 @@ BenchRow row_of(const Kernel& kernel, const Case& c, Pass pass) {
   return row;
 }
 
+/// What is waited for, on the standard error.
+void say(const char* what, const std::string& who, const std::string& where) {
+  std::cerr << fmt::format("{}: {}, {}", what, who, where) << std::endl;
+}
+
 /// Verdicts on the cases cut short, by kernel and case. They all come before anything is timed, at once:
 /// it is the judge that takes the time, and it must not run beside a stopwatch.
 using Gates = std::map<std::pair<const Kernel*, std::string>, Verdict>;
@@ -72,7 +77,11 @@ Gates judge_gates(const std::vector<Case>& cases, const std::vector<Entrant>& en
         });
     }
   Gates gates;
-  for (auto& [which, verdict] : running) gates[which] = verdict.get();
+  for (auto& [which, verdict] : running) {
+    const auto& [kernel, line] = which;
+    say("gate", kernel->name(), line);  // a kernel that tunes itself does so now, for minutes
+    gates[which] = verdict.get();
+  }
   return gates;
 }
 
@@ -212,6 +221,7 @@ int bench(BenchOptions options, const Argv& argv) {
     Contest contest(c, entrants, gates, options);
     for (const Pass pass : {Pass::kForward, Pass::kForwardBackward}) {
       if (pass == Pass::kForwardBackward && !c.problem.backward) continue;
+      say("times", word_of(pass), to_string(c));
       const auto rows = contest.run(pass);
       bench.rows.insert(bench.rows.end(), rows.begin(), rows.end());
       add_ratios(entrants, rows, bench);
