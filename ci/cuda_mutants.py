@@ -168,14 +168,15 @@ class NvccBuild(Build):
 
 def hunt(mutant, gdr2, out, options):
     """Leaves OUT/<name>.json, a report of gdr2 power; returns a line."""
-    library = f"{(out / mutant['name']).resolve()}.so" + (":decode" if mutant["name"].startswith("decode.") else "")
+    entry = ":decode" if mutant["name"].startswith("decode.") else ""
+    library = f"{(out / mutant['name']).resolve()}.so{entry}"
     report = out / (mutant["name"] + ".json")
     report.unlink(missing_ok=True)
     words = [str(gdr2), "power", "--library", library, "--timeout", "60", "--json", str(report)]
     for name in options.set:
         words += ["--set", name]
     if options.right:
-        words += ["--right", str(options.right.resolve()) + library[library.index(".so") + 3:]]
+        words += ["--right", str(options.right.resolve()) + entry]
     try:
         done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=options.seconds)
         end = f"was ended by signal {-done.returncode}"

@@ -21,15 +21,24 @@ namespace {
 /// Members by their numbers, which seed them.
 struct Members {
   int first, count;
+  Contract contract;
   bool scattered = false;
 };
 
+/// The same, with decays split at blocks of other rows: 8 and 16 are what kernels have.
+Contract with_other_blocks(Contract contract) {
+  contract.direct_rows = contract.direct_rows == 16 ? 8 : 16;
+  return contract;
+}
+
 /// The ensembles of a look.
 std::vector<Members> members_of(Look look, const Contract& contract) {
-  if (look == Look::kFirst) return {{0, tolerance::kEnsemble}};
+  if (look == Look::kFirst) return {{0, tolerance::kEnsemble, contract}};
   std::vector<Members> all;
-  if (look == Look::kSecond) all.push_back({tolerance::kEnsemble, tolerance::kSecondLook});
-  if (contract.accumulator != Format::kF64) all.push_back({0, tolerance::kScattered, true});
+  if (look == Look::kSecond) all.push_back({tolerance::kEnsemble, tolerance::kSecondLook, contract});
+  if (contract.accumulator == Format::kF64) return all;
+  all.push_back({0, tolerance::kScattered, contract, true});
+  if (!contract.token_by_token()) all.push_back({0, tolerance::kScattered, with_other_blocks(contract), true});
   return all;
 }
 
@@ -67,7 +76,7 @@ std::vector<float> accumulate(const std::vector<double>& y, const std::vector<do
 
 /// take(make(n)) for every member, in their order; several at a time when a member is much work.
 template <class Make, class Take>
-void each_member(const Problem& p, Members members, const Make& make, const Take& take) {
+void each_member(const Problem& p, const Members& members, const Make& make, const Take& take) {
   constexpr double kMuch = 0x1p25;  // tokens times elements of a state: about a second
   constexpr unsigned kAtOnce = 8;   // a member is as large as all results in double
   const double work = double(p.B * p.T) * double(p.HV * p.K * p.V);
@@ -160,13 +169,13 @@ void allow_a_rounding(const Contract& contract, const std::vector<double>& bound
 
 /// Squared errors of every tensor over an ensemble; keep(errors of a member).
 template <class Keep>
-std::map<Name, Spread> spreads_of(const Problem& problem, const Values<double>& in, const Contract& contract,
-                                  const std::vector<Name>& stages, Members members,
+std::map<Name, Spread> spreads_of(const Problem& problem, const Values<double>& in,
+                                  const std::vector<Name>& stages, const Members& members,
                                   const Values<double>& reference, const Keep& keep) {
   std::map<Name, Spread> spreads;
   const auto make = [&](int n) {
-    return members.scattered ? emulate_scattered(problem, in, contract, n + 1, stages)
-                             : emulate(problem, in, contract, RoundingMode::kStochastic, n + 1, stages);
+    return members.scattered ? emulate_scattered(problem, in, members.contract, n + 1, stages)
+                             : emulate(problem, in, members.contract, RoundingMode::kStochastic, n + 1, stages);
   };
   each_member(problem, members, make, [&](const Values<double>& values) {
     Values<float> errors;
@@ -198,8 +207,8 @@ Envelope make_envelope(const Problem& problem, const Tensors& inputs, const Cont
   };
   const auto bounds = score_bounds(problem, in, stages);
   for (const auto& [name, y] : envelope.reference) envelope.sigma[name].assign(y.size(), 0.0);
-  for (const auto members : members_of(look, contract)) {
-    auto spreads = spreads_of(problem, in, contract, stages, members, envelope.reference, keep);
+  for (const auto& members : members_of(look, contract)) {
+    auto spreads = spreads_of(problem, in, stages, members, envelope.reference, keep);
     for (const auto& [name, y] : envelope.reference) {
       refuse_overflow(problem, name, y, spreads[name]);
       auto sigma = sigma_of(problem, name, contract, y, spreads[name], members.count);

@@ -17,7 +17,7 @@
 namespace gdr2 {
 
 /// Which members an ensemble has. For elements that the first look accuses (second_look.hpp): kScattered,
-/// which round equal values each by itself; kSecond, others and more of them, and the scattered ones too: the
+/// which round equal values each by itself and split decays at other blocks too; kSecond, others and more of them, and the scattered ones too: the
 /// larger sigma of both. Only the errors of the first are kept.
 enum class Look { kFirst, kSecond, kScattered };
 

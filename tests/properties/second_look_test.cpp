@@ -12,6 +12,7 @@
 #include "properties/judge/tolerances.hpp"
 #include "properties/laws/law_run.hpp"
 #include "properties/power/envelope_memo.hpp"
+#include "reference/emulate.hpp"
 #include "reference/scattered.hpp"
 
 namespace gdr2 {
@@ -89,6 +90,24 @@ TEST(SecondLook, ClearsAKernelThatRoundsEqualValuesEachByItself) {
   EXPECT_EQ(verdict.state, State::kPassed) << verdict.reason;
   results[Name::dv].set(last, 0.01);
   EXPECT_EQ(judge_results(c, contract, results, elements_only()).state, State::kFailed);
+}
+
+TEST(SecondLook, ClearsAKernelThatSplitsDecaysAtOtherBlocks) {
+  // Keys are one-hot, of length all but 1, and gates are shut or e^-5: in blocks of 8 rows hardly an operand rounds,
+  // in blocks of 16 one is e^-10.
+  const auto c = parse_case("H=2 K=24 V=48 lens=22,26 dtype=tf32 h0=1 ht=0 loss=ht layout=vk gate=lower_bound l2norm=1 "
+                            "neg_eigval=1 recipe=onehot seed=20000035");
+  auto blocks_of_8 = standard_contract(c.problem.dtype), blocks_of_16 = blocks_of_8;
+  blocks_of_8.direct_rows = 0, blocks_of_16.direct_rows = 16;
+  const auto inputs = make_inputs(c);
+  Tensors results;
+  for (const auto& [name, x] : emulate(c.problem, to_values<double>(inputs), blocks_of_16)) {
+    results[name] = Tensor(dtype_of(c.problem, name), shape_of(c.problem, name));
+    results[name].assign(x);
+  }
+  const auto verdict = judge_results(c, blocks_of_8, results, elements_only());
+  EXPECT_EQ(verdict.state, State::kPassed) << verdict.reason;
+  EXPECT_THAT(verdict.notes, testing::Contains(HasSubstr("beyond what 16 members explain")));
 }
 
 TEST(SecondLook, LeavesExactDataExact) {
