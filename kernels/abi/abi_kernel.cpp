@@ -6,6 +6,7 @@
 #include "kernels/abi/decode_padding.hpp"
 #include "kernels/abi/marshal.hpp"
 #include "kernels/abi/stopwatch.hpp"
+#include "kernels/settings.hpp"
 #include "reference/error.hpp"
 
 namespace gdr2 {
@@ -34,6 +35,19 @@ static_assert(std::size(kStages) == GDR2_STAGE_COUNT);
 gdr2_tensor mirrored(Mirror& mirror, const Tensors& tensors, Name name) {
   const auto found = tensors.find(name);
   return found == tensors.end() ? gdr2_tensor{} : mirror.add(found->second);
+}
+
+/// How a call's structs come by the tensor of a name: mirrored, or where it is.
+using Describe = std::function<gdr2_tensor(Name)>;
+
+Describe mirroring(Mirror& mirror, const Tensors& tensors) {
+  return [&](Name name) { return mirrored(mirror, tensors, name); };
+}
+Describe in_place(const Arrays& arrays) {
+  return [&](Name name) {
+    const auto found = arrays.find(name);
+    return found == arrays.end() ? gdr2_tensor{} : described(found->second);
+  };
 }
 
 class AbiKernel : public Kernel {
@@ -146,40 +160,39 @@ class AbiChunkKernel : public AbiKernel {
     return names;
   }
 
-  static gdr2_inputs inputs_of(Mirror& mirror, const Tensors& t) {
-    const auto get = [&](Name name) { return mirrored(mirror, t, name); };
+  static gdr2_inputs inputs_of(const Describe& get) {
     return {get(Name::q), get(Name::k),  get(Name::v),     get(Name::g),      get(Name::b),
             get(Name::w), get(Name::h0), get(Name::A_log), get(Name::dt_bias)};
+  }
+
+  static gdr2_outputs outputs_of(const Describe& get) {
+    gdr2_outputs out{};
+    out.o = get(Name::o);
+    out.ht = get(Name::ht);
+    for (const auto& [stage, name] : kStages) out.stage[stage] = get(name);
+    return out;
+  }
+
+  static gdr2_gradients gradients_of(const Describe& get) {
+    gdr2_gradients d{};
+    d.dq = get(Name::dq);
+    d.dk = get(Name::dk);
+    d.dv = get(Name::dv);
+    d.dg = get(Name::dg);
+    d.db = get(Name::db);
+    d.dw = get(Name::dw);
+    d.dh0 = get(Name::dh0);
+    d.dA_log = get(Name::dA_log);
+    d.ddt_bias = get(Name::ddt_bias);
+    for (const auto& [stage, name] : kStages) d.stage[stage] = get(name);
+    return d;
   }
 
   void do_forward(const Problem& problem, const Tensors& inputs, Tensors& outputs) const override {
     Mirror mirror(space());
     auto s = scratch(query(problem, GDR2_PASS_FORWARD), false);
-    call_forward(problem, inputs_of(mirror, inputs), outputs_of(mirror, outputs), s.abi);
+    call_forward(problem, inputs_of(mirroring(mirror, inputs)), outputs_of(mirroring(mirror, outputs)), s.abi);
     mirror.download();
-  }
-
-  static gdr2_outputs outputs_of(Mirror& mirror, const Tensors& t) {
-    gdr2_outputs out{};
-    out.o = mirrored(mirror, t, Name::o);
-    out.ht = mirrored(mirror, t, Name::ht);
-    for (const auto& [stage, name] : kStages) out.stage[stage] = mirrored(mirror, t, name);
-    return out;
-  }
-
-  static gdr2_gradients gradients_of(Mirror& mirror, const Tensors& t) {
-    gdr2_gradients d{};
-    d.dq = mirrored(mirror, t, Name::dq);
-    d.dk = mirrored(mirror, t, Name::dk);
-    d.dv = mirrored(mirror, t, Name::dv);
-    d.dg = mirrored(mirror, t, Name::dg);
-    d.db = mirrored(mirror, t, Name::db);
-    d.dw = mirrored(mirror, t, Name::dw);
-    d.dh0 = mirrored(mirror, t, Name::dh0);
-    d.dA_log = mirrored(mirror, t, Name::dA_log);
-    d.ddt_bias = mirrored(mirror, t, Name::ddt_bias);
-    for (const auto& [stage, name] : kStages) d.stage[stage] = mirrored(mirror, t, name);
-    return d;
   }
 
   void call_forward(const Problem& problem, const gdr2_inputs& in, const gdr2_outputs& out,
@@ -210,10 +223,10 @@ class AbiChunkKernel : public AbiKernel {
     r->scratch.emplace(scratch(capability, with_saved));
     const auto outputs = allocated(problem, output_names(problem));
     const auto gradients = allocated(problem, both ? gradient_names(problem) : std::vector<Name>());
-    r->in = inputs_of(r->mirror, inputs);
-    r->out = outputs_of(r->mirror, outputs);
+    r->in = inputs_of(mirroring(r->mirror, inputs));
+    r->out = outputs_of(mirroring(r->mirror, outputs));
     r->dy = {mirrored(r->mirror, inputs, Name::do_), mirrored(r->mirror, inputs, Name::dht)};
-    r->d = gradients_of(r->mirror, gradients);
+    r->d = gradients_of(mirroring(r->mirror, gradients));
     const auto call = [this, r, both] {
       auto& workspace = r->scratch->abi;
       must(table().forward(r->problem.get(), &r->in, &r->out, &workspace), "forward", workspace.error);
@@ -229,21 +242,50 @@ class AbiChunkKernel : public AbiKernel {
   void do_backward(const Problem& problem, const Tensors& inputs,
                    Tensors& gradients) const override {
     Mirror mirror(space());
-    const auto in = inputs_of(mirror, inputs);
-    const auto capability = query(problem, GDR2_PASS_FORWARD | GDR2_PASS_BACKWARD);
-    auto s = scratch(capability, intermediates_ == Intermediates::kSaved);
-    Tensors outputs;  // of the forward that fills the saved buffer
-    if (s.abi.saved) {
-      outputs = allocated(problem, output_names(problem));
-      call_forward(problem, in, outputs_of(mirror, outputs), s.abi);
-    }
-    const gdr2_cotangents dy{mirrored(mirror, inputs, Name::do_),
-                             mirrored(mirror, inputs, Name::dht)};
-    const auto d = gradients_of(mirror, gradients);
+    const auto get = mirroring(mirror, inputs);
+    const auto outputs = allocated(problem, saves(problem) ? output_names(problem) : std::vector<Name>());
+    call_backward(problem, get, outputs_of(mirroring(mirror, outputs)), gradients_of(mirroring(mirror, gradients)));
+    mirror.download();
+  }
+
+  const MemorySpace& do_memory() const override {
+    return kernel_settings().resident ? space() : Kernel::do_memory();
+  }
+
+  void do_forward_in_place(const Problem& problem, const Arrays& inputs, const Arrays& outputs) const override {
+    if (!kernel_settings().resident) return Kernel::do_forward_in_place(problem, inputs, outputs);
+    auto s = scratch(query(problem, GDR2_PASS_FORWARD), false);
+    call_forward(problem, inputs_of(in_place(inputs)), outputs_of(in_place(outputs)), s.abi);
+  }
+
+  void do_backward_in_place(const Problem& problem, const Arrays& inputs, const Arrays& gradients) const override {
+    if (!kernel_settings().resident) return Kernel::do_backward_in_place(problem, inputs, gradients);
+    Arrays outputs;
+    if (saves(problem))
+      for (auto name : output_names(problem))
+        outputs[name] = Array(space(), dtype_of(problem, name), shape_of(problem, name));
+    call_backward(problem, in_place(inputs), outputs_of(in_place(outputs)), gradients_of(in_place(gradients)));
+  }
+
+  /// The backward reads what a forward has saved.
+  bool saves(const Problem& problem) const {
+    return intermediates_ == Intermediates::kSaved && backward_capability(problem).saved_bytes > 0;
+  }
+
+  gdr2_capability backward_capability(const Problem& problem) const {
+    return query(problem, GDR2_PASS_FORWARD | GDR2_PASS_BACKWARD);
+  }
+
+  /// `out`: of the forward that fills the saved buffer, if there is one.
+  void call_backward(const Problem& problem, const Describe& get, const gdr2_outputs& out,
+                     const gdr2_gradients& d) const {
+    const auto in = inputs_of(get);
+    auto s = scratch(backward_capability(problem), intermediates_ == Intermediates::kSaved);
+    if (s.abi.saved) call_forward(problem, in, out, s.abi);
+    const gdr2_cotangents dy{get(Name::do_), get(Name::dht)};
     const AbiProblem abi(problem, space());
     must(table().backward(abi.get(), &in, &dy, &d, &s.abi), "backward", s.abi.error);
     space().synchronize();
-    mirror.download();
   }
 
   Intermediates intermediates_;

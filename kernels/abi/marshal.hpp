@@ -8,6 +8,7 @@
 
 #include "kernels/abi/gdr2_kernel.h"
 #include "kernels/abi/memory_space.hpp"
+#include "kernels/resident/array.hpp"
 #include "reference/contract.hpp"
 #include "reference/problem.hpp"
 
@@ -15,6 +16,9 @@ namespace gdr2 {
 
 /// A poisoned buffer of a memory space.
 SpaceBuffer make_poisoned(const MemorySpace& space, std::size_t bytes);
+
+/// An array as the C interface describes it, where it is.
+gdr2_tensor described(const Array& array);
 
 /// Copies of host storages in a memory space. Tensors that share a storage share its copy.
 class Mirror {
