@@ -50,6 +50,20 @@ void Mirror::download() const {
     if (!storage->empty()) space_.download(storage->data(), copy.get(), storage->size());
 }
 
+Describe mirroring(Mirror& mirror, const Tensors& tensors) {
+  return [&](Name name) {
+    const auto found = tensors.find(name);
+    return found == tensors.end() ? gdr2_tensor{} : mirror.add(found->second);
+  };
+}
+
+Describe in_place(const Arrays& arrays) {
+  return [&](Name name) {
+    const auto found = arrays.find(name);
+    return found == arrays.end() ? gdr2_tensor{} : described(found->second);
+  };
+}
+
 AbiProblem::AbiProblem(const Problem& p, const MemorySpace& space)
     : offsets_(sequence_offsets(p)),
       device_offsets_(space, offsets_.size() * sizeof(std::int64_t)),

@@ -3,6 +3,7 @@
 // in the library's memory.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -35,6 +36,12 @@ class Mirror {
   const MemorySpace& space_;
   std::map<std::vector<std::byte>*, SpaceBuffer> copies_;
 };
+
+/// How a call's structs come by the tensor of a name: mirrored, or where it is; absent when there is
+/// none.
+using Describe = std::function<gdr2_tensor(Name)>;
+Describe mirroring(Mirror& mirror, const Tensors& tensors);
+Describe in_place(const Arrays& arrays);
 
 /// The problem of a call; owns the sequence offsets it points to.
 class AbiProblem {

@@ -91,6 +91,22 @@ TEST_P(ResidentLaws, ARightLibraryObeysThem) {
     }
 }
 
+TEST_P(ResidentLaws, ItsDecodingObeysThemOverAPoolInItsMemory) {
+  const auto decode = make_abi_decode_kernel(right, "decode", "the right library");
+  const auto c = parse_case("B=3 T=2 H=2 HV=4 K=8 V=8 h0=1 pass=fwd");
+  for (const auto& law : all_laws()) {
+    if (law.kind != Law::Kind::kBits || law.name == "repeatable") continue;
+    const auto verdict = law.check(*decode, c);
+    EXPECT_TRUE(verdict.state == State::kPassed || verdict.state == State::kSkipped)
+        << law.name << ": " << verdict.reason;
+  }
+  const auto resident = laws::run(*decode, laws::placed_call(*decode, c));
+  const auto through_host = laws::run(*decode, laws::Call{c.problem, make_inputs(c)});
+  const auto uploaded = placed(memory(), through_host);
+  for (const auto& [name, array] : resident)
+    EXPECT_FALSE(compare(array, uploaded.at(name))) << to_string(name);
+}
+
 TEST_P(ResidentLaws, TheLibraryGetsTheArraysThemselves) {
   const auto call = laws::placed_call(*kernel_, parse_case("T=2 K=8 V=8 pass=fwd dtype=fp32"));
   std::vector<const void*> q, o;
