@@ -61,7 +61,7 @@ Arrays placed(const MemorySpace& space, const Tensors& tensors);
 /// The same with memory of their own.
 Arrays duplicated(const Arrays& arrays);
 
-/// to = factor * from + shift, element by element, rounded to to's dtype.
+/// to = factor * from + shift, element by element, rounded to to's dtype. A factor of 0 reads nothing.
 void assign(const Array& to, const Array& from, double factor = 1, double shift = 0);
 void fill(const Array& array, double value);
 Array copy(const Array& array);  ///< dense
