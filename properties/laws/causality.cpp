@@ -2,13 +2,16 @@
 // X2: what comes later does not matter, and gets no gradient.
 #include "properties/laws/family.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace gdr2::laws {
 namespace {
 
 /// How many tokens of a sequence are left alone: not up to a block's edge where it can be helped.
-std::int64_t kept(std::int64_t length) { return length > 8 ? length / 2 + 5 : length / 2; }
+std::int64_t kept(std::int64_t length) {
+  return length > 8 ? std::min(length / 2 + 5, length - 1) : length / 2;
+}
 
 /// The later tokens of every sequence, in an array [B, T, ...].
 std::vector<Array> later_tokens(const Problem& p, const Array& array) {

@@ -202,7 +202,7 @@ struct Fault {
 
 TEST_P(ResidentLaws, EachFindsTheFaultThatItIsAboutAndItsPlace) {
   const Fault faults[] = {
-      {"causality", "T=12 K=8 V=8 dtype=fp32", "o b=0 t=2 h=0 c=1",
+      {"causality", "T=9 K=8 V=8 dtype=fp32", "o b=0 t=2 h=0 c=1",
        [](const gdr2_problem& p, const gdr2_inputs& in, const gdr2_outputs& out) {
          add(out.o, {{0, 2, 0, 1}}, get(in.v, {{0, p.T - 1, 0, 0}}));
        }},
