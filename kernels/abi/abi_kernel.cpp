@@ -77,10 +77,13 @@ class AbiKernel : public Kernel {
   };
 
   Scratch scratch(const gdr2_capability& capability, bool with_saved) const {
-    Scratch s{make_poisoned(space(), capability.workspace_bytes),
+    const auto bytes = with_saved && capability.workspace_bytes_with_saved > 0
+                           ? capability.workspace_bytes_with_saved
+                           : capability.workspace_bytes;
+    Scratch s{make_poisoned(space(), bytes),
               make_poisoned(space(), with_saved ? capability.saved_bytes : 0), {}};
     s.abi.data = s.workspace.get();
-    s.abi.bytes = capability.workspace_bytes;
+    s.abi.bytes = bytes;
     s.abi.saved = s.saved.get();
     s.abi.saved_bytes = s.saved.get() ? capability.saved_bytes : 0;
     return s;
@@ -221,8 +224,7 @@ class AbiChunkKernel : public AbiKernel {
         must(table().backward(r->problem.get(), &r->in, &r->dy, &r->d, &workspace), "backward",
              workspace.error);
     };
-    const double scratch_bytes =
-        double(capability.workspace_bytes) + (with_saved ? double(capability.saved_bytes) : 0.0);
+    const double scratch_bytes = double(r->scratch->abi.bytes + r->scratch->abi.saved_bytes);
     return timed(call, scratch_bytes + bytes_of(outputs) + bytes_of(gradients));
   }
 
