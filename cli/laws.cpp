@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// gdr2 laws: kernels x cases x exact laws, each checked to the bit.
+// gdr2 laws: kernels x cases x laws.
 #include <memory>
 
 #include "cli/commands.hpp"
@@ -8,6 +8,7 @@
 #include "cli/repeatable.hpp"
 #include "cli/run.hpp"
 #include "cli/shell.hpp"
+#include "kernels/settings.hpp"
 #include "properties/laws/law.hpp"
 #include "reference/error.hpp"
 
@@ -18,20 +19,32 @@ struct LawsOptions {
   Selection selection;
   std::vector<std::string> laws;
   int faults = 0;
+  bool resident = false;
   RunOptions run;
 };
 
-std::vector<Law> chosen_laws(const std::vector<std::string>& names) {
-  if (names.empty()) return all_laws();
+std::vector<Law> chosen_laws(const LawsOptions& options) {
   std::vector<Law> chosen;
-  for (const auto& name : names) chosen.push_back(find_law(name));
+  for (const auto& name : options.laws) chosen.push_back(find_law(name));
+  if (!options.laws.empty()) return chosen;
+  for (const auto& law : all_laws())
+    if (!options.resident || law.kind == Law::Kind::kBits) chosen.push_back(law);
   return chosen;
 }
 
-Job make_law_job(const KernelOnCase& pair, const Law& law) {
+/// Before a kernel is looked up. A library's memory is reached from its own process alone.
+void keep_resident() {
+  auto settings = kernel_settings();
+  if (settings.isolate) fail("--resident: not with --isolate");
+  settings.resident = true;
+  settings.worker.clear();
+  configure_kernels(std::move(settings));
+}
+
+Job make_law_job(const KernelOnCase& pair, const Law& law, bool resident) {
   Job job{.record = record_of(pair), .judge = [pair, law] { return law.check(*pair.kernel, pair.c); }};
   job.record.note = law.name;
-  job.record.repro = fmt::format("gdr2 laws --law {} --kernel {} {}", law.name,
+  job.record.repro = fmt::format("gdr2 laws{} --law {} --kernel {} {}", resident ? " --resident" : "", law.name,
                                  shell_quoted(pair.kernel->name()), shell_quoted(job.record.line));
   return job;
 }
@@ -47,12 +60,13 @@ int laws(const LawsOptions& options, const Argv& argv) {
   auto selection = options.selection;
   if (selection.lines.empty() && selection.sets.empty())
     selection.sets = {options.faults > 0 ? "laws_small" : "laws"};
+  if (options.resident) keep_resident();
   const auto cases = select_cases(selection);
-  const auto chosen = chosen_laws(options.laws);
+  const auto chosen = chosen_laws(options);
   if (options.faults > 0) return study(chosen, cases, options, argv);
   std::vector<Job> jobs;
   for (const auto& pair : pair_up(cases, selection.kernels))
-    for (const auto& law : chosen) jobs.push_back(make_law_job(pair, law));
+    for (const auto& law : chosen) jobs.push_back(make_law_job(pair, law, options.resident));
   return run_jobs(jobs, seeds_of(cases), options.run, argv);
 }
 
@@ -73,6 +87,9 @@ Command add_laws(CLI::App& app, const Argv& argv) {
                       "Instead: which of so many planted faults, drawn over all kinds alike, break each law")
       ->check(CLI::Range(1, 100000))
       ->type_name("N");
+  command->add_flag("--resident", options->resident,
+                    "Calls and comparisons in the memory of the kernel's library, which then runs in this process; "
+                    "without --law the laws that hold to the bit");
   options->run.add_to(*command);
   return {command, [options, argv] { return laws(*options, argv); }};
 }

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "kernels/kernel.hpp"
+#include "kernels/resident/array.hpp"
 
 namespace gdr2 {
 namespace {
@@ -13,7 +14,25 @@ Tensors allocated(const Problem& problem, const std::vector<Name>& names) {
   return tensors;
 }
 
+Tensors as_tensors(const Arrays& arrays) {
+  Tensors tensors;
+  for (const auto& [name, array] : arrays) tensors[name] = array.as_tensor();
+  return tensors;
+}
+
 }  // namespace
+
+const MemorySpace& Kernel::do_memory() const { return memory_space(GDR2_HOST); }
+
+void Kernel::do_forward_in_place(const Problem& problem, const Arrays& inputs, const Arrays& outputs) const {
+  auto tensors = as_tensors(outputs);
+  forward(problem, as_tensors(inputs), tensors);
+}
+
+void Kernel::do_backward_in_place(const Problem& problem, const Arrays& inputs, const Arrays& gradients) const {
+  auto tensors = as_tensors(gradients);
+  backward(problem, as_tensors(inputs), tensors);
+}
 
 std::vector<Name> Kernel::given_gradients(const Problem& problem) const {
   auto names = gradient_names(problem);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,10 @@
 #include "reference/problem.hpp"
 
 namespace gdr2 {
+
+class Array;
+using Arrays = std::map<Name, Array>;
+struct MemorySpace;
 
 /// What is timed of a kernel.
 enum class Pass { kForward, kForwardBackward };
@@ -67,6 +72,16 @@ class Kernel {
     do_backward(problem, inputs, gradients);
   }
 
+  /// Where arrays lie that the two calls below take (kernels/resident/array.hpp): the host's memory, or
+  /// that of a library whose tensors are to stay there (kernels/settings.hpp).
+  const MemorySpace& memory() const { return do_memory(); }
+  void forward(const Problem& problem, const Arrays& inputs, const Arrays& outputs) const {
+    do_forward_in_place(problem, inputs, outputs);
+  }
+  void backward(const Problem& problem, const Arrays& inputs, const Arrays& gradients) const {
+    do_backward_in_place(problem, inputs, gradients);
+  }
+
   /// Prepares a pass for timing; `inputs` may go once it returns. By default forward and backward
   /// as above, on the wall clock.
   TimedCall prepare_timing(const Problem& problem, const Tensors& inputs, Pass pass) const {
@@ -76,6 +91,11 @@ class Kernel {
  protected:
   Kernel(std::string name, std::string description, std::string address = "")
       : name_(std::move(name)), description_(std::move(description)), address_(std::move(address)) {}
+
+  /// In host memory, as tensors, unless a kernel says otherwise.
+  virtual const MemorySpace& do_memory() const;
+  virtual void do_forward_in_place(const Problem&, const Arrays& inputs, const Arrays& outputs) const;
+  virtual void do_backward_in_place(const Problem&, const Arrays& inputs, const Arrays& gradients) const;
 
  private:
   virtual std::optional<std::string> do_unsupported(const Problem& problem) const = 0;

@@ -16,6 +16,8 @@ namespace gdr2 {
 struct KernelSettings {
   std::string worker;       ///< shell command to which the quoted name of a kernel is appended
   bool isolate = false;     ///< built-in kernels run in workers too
+  /// Arrays lie in the memory of the library that works on them (Kernel::memory), not in the host's.
+  bool resident = false;
   double timeout_s = 300;   ///< of one call; past it the worker is killed
   int workers = 1;          ///< processes of one command
   std::uint64_t memory = 0; ///< bytes of its own that a worker may hold; 0: no limit

@@ -19,9 +19,16 @@ std::vector<std::int64_t> sequence_offsets(const Problem& problem) {
 
 SpaceBuffer make_poisoned(const MemorySpace& space, std::size_t bytes) {
   SpaceBuffer buffer(space, bytes);
-  const std::vector<std::byte> poison(bytes, std::byte{0xFF});
-  if (bytes) space.upload(buffer.get(), poison.data(), bytes);
+  if (bytes) space.fill(buffer.get(), std::byte{0xFF}, bytes);
   return buffer;
+}
+
+gdr2_tensor described(const Array& array) {
+  gdr2_tensor out{};
+  out.data = array.data();
+  out.dtype = std::int32_t(array.dtype());
+  std::copy_backward(array.strides().begin(), array.strides().end(), out.stride + 4);
+  return out;
 }
 
 gdr2_tensor Mirror::add(const Tensor& tensor) {
@@ -41,6 +48,20 @@ gdr2_tensor Mirror::add(const Tensor& tensor) {
 void Mirror::download() const {
   for (const auto& [storage, copy] : copies_)
     if (!storage->empty()) space_.download(storage->data(), copy.get(), storage->size());
+}
+
+Describe mirroring(Mirror& mirror, const Tensors& tensors) {
+  return [&](Name name) {
+    const auto found = tensors.find(name);
+    return found == tensors.end() ? gdr2_tensor{} : mirror.add(found->second);
+  };
+}
+
+Describe in_place(const Arrays& arrays) {
+  return [&](Name name) {
+    const auto found = arrays.find(name);
+    return found == arrays.end() ? gdr2_tensor{} : described(found->second);
+  };
 }
 
 AbiProblem::AbiProblem(const Problem& p, const MemorySpace& space)

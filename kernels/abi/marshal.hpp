@@ -3,11 +3,13 @@
 // in the library's memory.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <vector>
 
 #include "kernels/abi/gdr2_kernel.h"
 #include "kernels/abi/memory_space.hpp"
+#include "kernels/resident/array.hpp"
 #include "reference/contract.hpp"
 #include "reference/problem.hpp"
 
@@ -15,6 +17,9 @@ namespace gdr2 {
 
 /// A poisoned buffer of a memory space.
 SpaceBuffer make_poisoned(const MemorySpace& space, std::size_t bytes);
+
+/// An array as the C interface describes it, where it is.
+gdr2_tensor described(const Array& array);
 
 /// Copies of host storages in a memory space. Tensors that share a storage share its copy.
 class Mirror {
@@ -31,6 +36,12 @@ class Mirror {
   const MemorySpace& space_;
   std::map<std::vector<std::byte>*, SpaceBuffer> copies_;
 };
+
+/// How a call's structs come by the tensor of a name: mirrored, or where it is; absent when there is
+/// none.
+using Describe = std::function<gdr2_tensor(Name)>;
+Describe mirroring(Mirror& mirror, const Tensors& tensors);
+Describe in_place(const Arrays& arrays);
 
 /// The problem of a call; owns the sequence offsets it points to.
 class AbiProblem {

@@ -4,7 +4,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <vector>
 
+#include "kernels/resident/elementwise.hpp"
 #include "reference/error.hpp"
 
 #ifdef GDR2_HAVE_CUDA
@@ -21,13 +23,19 @@ const MemorySpace kHost{
     [](void* pointer) noexcept { ::operator delete(pointer, std::align_val_t(kAlignment)); },
     [](void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); },
     [](void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); },
-    [] {}};
+    [](void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); },
+    [](void* to, std::byte pattern, std::size_t bytes) { std::memset(to, int(pattern), bytes); },
+    [] {},
+    host::transform,
+    host::compare};
 
 #ifdef GDR2_HAVE_CUDA
 
 void must(cudaError_t status, const char* call) {
   if (status != cudaSuccess) fail("{}: {}", call, cudaGetErrorString(status));
 }
+
+Mismatches compare_on_device(const ElementPairs& pairs);
 
 const MemorySpace kCuda{
     [](std::size_t bytes) -> void* {
@@ -42,7 +50,26 @@ const MemorySpace kCuda{
     [](void* to, const void* from, std::size_t bytes) {
       must(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost), "cudaMemcpy from the device");
     },
-    [] { must(cudaDeviceSynchronize(), "cudaDeviceSynchronize"); }};
+    [](void* to, const void* from, std::size_t bytes) {
+      must(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice), "cudaMemcpy on the device");
+    },
+    [](void* to, std::byte pattern, std::size_t bytes) {
+      must(cudaMemset(to, int(pattern), bytes), "cudaMemset");
+    },
+    [] { must(cudaDeviceSynchronize(), "cudaDeviceSynchronize"); },
+    cuda::transform,
+    compare_on_device};
+
+Mismatches compare_on_device(const ElementPairs& pairs) {
+  std::vector<Mismatches> found(cuda::compare_blocks(pairs.count()));
+  const SpaceBuffer of_blocks(kCuda, found.size() * sizeof(Mismatches));
+  auto* first = reinterpret_cast<Mismatches*>(of_blocks.get());
+  cuda::compare(pairs, first);
+  kCuda.download(found.data(), first, found.size() * sizeof(Mismatches));
+  Mismatches all;
+  for (const auto& block : found) all.add(block);
+  return all;
+}
 
 const char* why_no_cuda() {
   int devices = 0;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kernels/abi/gdr2_kernel.h"
+#include "kernels/resident/elements.hpp"
 
 namespace gdr2 {
 
@@ -16,7 +17,12 @@ struct MemorySpace {
   void (*release)(void* pointer) noexcept;
   void (*upload)(void* to, const void* from_host, std::size_t bytes);
   void (*download)(void* to_host, const void* from, std::size_t bytes);
+  void (*copy)(void* to, const void* from, std::size_t bytes);        ///< within the space
+  void (*fill)(void* to, std::byte pattern, std::size_t bytes);
   void (*synchronize)();
+  /// a = factor * b + shift, and the pairs that differ (kernels/resident/elementwise.hpp).
+  void (*transform)(const ElementPairs& pairs, double factor, double shift);
+  Mismatches (*compare)(const ElementPairs& pairs);
 };
 
 /// Throws Error for CUDA in a build without it, or when no device answers.

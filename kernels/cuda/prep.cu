@@ -174,11 +174,20 @@ __device__ __forceinline__ void form_record(PrepShared<Operand>& shared, const D
   store_matrices(solution, matrices, out, stages, c, h, chunk.rows);
 }
 
+// Where the CTAs go, one after the other: late chunks first, so that the early ones of all sequences,
+// where the scan begins, are the last ones written and still in the second-level cache.
+__device__ __forceinline__ int64_t place_in_turn(const DeviceProblem& p, uint32_t turn) {
+  if (p.cu_seqlens != nullptr) return places(p) - 1 - turn;
+  const auto sequences = static_cast<uint32_t>(p.B),
+             count = static_cast<uint32_t>(places(p)) / sequences;
+  return int64_t{turn % sequences} * count + count - 1 - turn / sequences;
+}
+
 template <class P, bool Warpgroups>
 __global__ void __launch_bounds__(kPrepThreads, sizeof(typename P::Operand) == 2 ? 3 : 2)
     prep_kernel(DeviceProblem p, Intermediates<typename P::Operand> out, PrepStages stages) {
   const auto heads = static_cast<unsigned>(p.H);
-  const int64_t c = chunk_at_place(p, block_index().x / heads);
+  const int64_t c = chunk_at_place(p, place_in_turn(p, block_index().x / heads));
   const int h = static_cast<int>(block_index().x % heads);
   const Chunk chunk = chunk_at(p, c);
   if (chunk.rows > 0 && in_part(p, chunk))

@@ -7,58 +7,61 @@
 namespace gdr2::laws {
 namespace {
 
-/// The token up to which a sequence is left alone: not at a block's edge where it can be helped.
-std::int64_t kept(Sequence s) {
-  return s.begin + (s.length() > 8 ? s.length() / 2 + 5 : s.length() / 2);
-}
+/// How many tokens of a sequence are left alone: not up to a block's edge where it can be helped.
+std::int64_t kept(std::int64_t length) { return length > 8 ? length / 2 + 5 : length / 2; }
 
-/// True for tokens of [B, T, ...] tensors that come after what `kept` keeps.
-std::vector<bool> later_tokens(const Problem& p) {
-  std::vector<bool> later(p.B * p.T);
-  for (auto s : p.sequences())
-    for (auto t = std::min(kept(s), s.end); t < s.end; ++t) later[t] = true;
+/// The later tokens of every sequence, in an array [B, T, ...].
+std::vector<Array> later_tokens(const Problem& p, const Array& array) {
+  std::vector<Array> later;
+  const auto sequences = p.sequences();
+  for (std::int64_t n = 0; n < p.N(); ++n) {
+    const auto length = sequences[n].length(), begin = kept(length);
+    later.push_back(tokens(p, array, n, begin, length - begin));
+  }
   return later;
 }
 
+/// A copy with later tokens changed.
+template <class Change>
+Array with_later(const Problem& p, const Array& array, const Change& change) {
+  auto changed = copy(array);
+  for (const auto& later : later_tokens(p, changed)) change(later);
+  return changed;
+}
+
+Array with_later_filled(const Problem& p, const Array& array, double value) {
+  return with_later(p, array, [=](const Array& later) { fill(later, value); });
+}
+
 Verdict causality(const Kernel& kernel, const Case& c) {
-  return judge(c, [&](Call call) -> Violation {
+  return judge_in_place(kernel, c, [&](PlacedCall call) -> Violation {
     const auto& p = call.problem;
     call.problem.backward = false;
-    const auto later = later_tokens(p);
     const auto want = run(kernel, call);
     for (auto name : {Name::q, Name::k, Name::v, Name::g, Name::b, Name::w})
-      call.inputs[name] = changed(call.inputs[name], [&](const Index& i, double x) {
-        if (!later[i[0] * p.T + i[1]]) return x;
-        if (name != Name::g) return 0.5 * x + 0.25;
-        return p.gate == Gate::kLog ? (i[3] % 4 ? 3 * x - 0.5 : -HUGE_VAL) : x + 1;
+      call.inputs[name] = with_later(p, call.inputs[name], [&](const Array& later) {
+        if (name != Name::g) return assign(later, later, 0.5, 0.25);
+        if (p.gate != Gate::kLog) return assign(later, later, 1, 1);
+        assign(later, later, 3, -0.5);
+        fill(every(later, 3, 0, 4), -HUGE_VAL);
       });
     const auto got = run(kernel, call);
-    const auto early = changed(want.at(Name::o), [&](const Index& i, double x) {
-      return later[i[0] * p.T + i[1]] ? NAN : x;
-    });
-    const auto early_got = changed(got.at(Name::o), [&](const Index& i, double x) {
-      return later[i[0] * p.T + i[1]] ? NAN : x;
-    });
-    return difference(p, Name::o, early_got, early);
+    return difference(p, Name::o, with_later_filled(p, got.at(Name::o), NAN),
+                      with_later_filled(p, want.at(Name::o), NAN));
   });
 }
 
 Verdict no_gradient_from_later(const Kernel& kernel, const Case& c) {
   if (!c.problem.backward || !c.problem.has_do()) return skipped("no loss on o");
-  return judge(c, [&](Call call) -> Violation {
+  return judge_in_place(kernel, c, [&](PlacedCall call) -> Violation {
     const auto& p = call.problem;
-    const auto later = later_tokens(p);
     call.problem.loss = Loss::kO;
     call.inputs.erase(Name::dht);
-    call.inputs[Name::do_] = changed(call.inputs[Name::do_], [&](const Index& i, double x) {
-      return later[i[0] * p.T + i[1]] ? 0 : x;
-    });
+    call.inputs[Name::do_] = with_later_filled(p, call.inputs[Name::do_], 0);
     const auto got = run(kernel, call);
-    for (auto name : {Name::dq, Name::dk, Name::dv, Name::dg, Name::db, Name::dw}) {
-      const auto want = changed(
-          got.at(name), [&](const Index& i, double x) { return later[i[0] * p.T + i[1]] ? 0 : x; });
-      if (auto found = difference(p, name, got.at(name), want)) return found;
-    }
+    for (auto name : {Name::dq, Name::dk, Name::dv, Name::dg, Name::db, Name::dw})
+      if (auto found = difference(p, name, got.at(name), with_later_filled(p, got.at(name), 0)))
+        return found;
     return std::nullopt;
   });
 }

@@ -6,6 +6,7 @@
 #include "properties/judge/envelope.hpp"
 #include "properties/laws/law.hpp"
 #include "properties/laws/law_run.hpp"
+#include "properties/laws/placed_call.hpp"
 #include "reference/error.hpp"
 
 namespace gdr2::laws {
@@ -27,12 +28,12 @@ using Violation = std::optional<std::string>;
 
 inline Verdict skipped(const char* why) { return {State::kSkipped, "laws", why, {}}; }
 
-/// Runs a law's body on the case's inputs. A problem that the kernel does not support, or on which its
+/// The verdict of what finds a violation. A problem that the kernel does not support, or on which its
 /// contract overflows, skips the law; an exception is a crash of the kernel.
-template <class Body>
-Verdict judge(const Case& c, const Body& body) {
+template <class Find>
+Verdict verdict_of(const Find& find) {
   try {
-    const Violation violation = body(Call{c.problem, make_inputs(c)});
+    const Violation violation = find();
     if (!violation) return {};
     return {State::kFailed, "laws", *violation, {}};
   } catch (const Unsupported& reason) {
@@ -42,6 +43,18 @@ Verdict judge(const Case& c, const Body& body) {
   } catch (const std::exception& error) {
     return {State::kCrashed, "laws", error.what(), {}};
   }
+}
+
+/// A law's body on the case's inputs as tensors: what is within a margin, and balances.
+template <class Body>
+Verdict judge(const Case& c, const Body& body) {
+  return verdict_of([&] { return body(Call{c.problem, make_inputs(c)}); });
+}
+
+/// And on inputs where the kernel works: what holds to the bit.
+template <class Body>
+Verdict judge_in_place(const Kernel& kernel, const Case& c, const Body& body) {
+  return verdict_of([&] { return body(placed_call(kernel, c)); });
 }
 
 }  // namespace gdr2::laws

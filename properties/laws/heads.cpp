@@ -9,27 +9,23 @@ namespace gdr2::laws {
 namespace {
 
 /// Heads rotated by one key head and its group.
-Tensors rotated(const Problem& p, const Tensors& tensors) {
-  Tensors out;
-  for (const auto& [name, tensor] : tensors) {
+Arrays rotated(const Problem& p, const Arrays& arrays) {
+  Arrays out;
+  for (const auto& [name, array] : arrays) {
     const std::size_t axis = is_parameter(name) ? 0 : is_state(name) ? 1 : 2;
-    const auto heads = tensor.shape()[axis];
-    const auto shift = heads == p.HV && !is_key_side(name) && !is_parameter(name) ? p.group() : 1;
-    std::int64_t inner = 1;
-    for (auto d = axis + 1; d < tensor.shape().size(); ++d) inner *= tensor.shape()[d];
-    auto copy = tensor.clone();
-    for (std::int64_t i = 0; i < copy.size(); ++i) {
-      const auto head = i / inner % heads;
-      copy.set(i, tensor.get(i + ((head + shift) % heads - head) * inner));
-    }
-    out[name] = copy;
+    const auto heads = array.shape()[axis];
+    const auto shift = is_key_side(name) || is_parameter(name) ? 1 : p.group(),
+               rest = heads - shift;
+    auto& to = out[name] = Array(array.space(), array.dtype(), array.shape());
+    assign(to.part(axis, 0, rest), array.part(axis, shift, rest));
+    assign(to.part(axis, rest, shift), array.part(axis, 0, shift));
   }
   return out;
 }
 
 Verdict head_permutation(const Kernel& kernel, const Case& c) {
   if (c.problem.H == 1) return skipped("one head");
-  return judge(c, [&](const Call& call) {
+  return judge_in_place(kernel, c, [&](const PlacedCall& call) {
     return difference(call.problem, run(kernel, {call.problem, rotated(call.problem, call.inputs)}),
                       rotated(call.problem, run(kernel, call)));
   });
@@ -52,11 +48,25 @@ Call repeated_heads(const Call& call) {
   return repeated;
 }
 
+PlacedCall repeated_heads(const Kernel& kernel, const PlacedCall& call) {
+  auto repeated = call;
+  repeated.problem.H = call.problem.HV;
+  for (auto& [name, array] : repeated.inputs) {
+    if (!is_key_side(name) && !is_parameter(name)) continue;
+    const auto from = array;
+    const std::size_t axis = is_parameter(name) ? 0 : 2;
+    array = make_array(kernel, repeated.problem, name);
+    for (std::int64_t i = 0; i < call.problem.group(); ++i)
+      assign(every(array, axis, i, call.problem.group()), from);
+  }
+  return repeated;
+}
+
 Verdict shared_heads_repeated(const Kernel& kernel, const Case& c) {
   if (c.problem.group() == 1) return skipped("no shared heads");
-  return judge(c, [&](Call call) {
+  return judge_in_place(kernel, c, [&](PlacedCall call) {
     call.problem.backward = false;
-    return difference(call.problem, run(kernel, repeated_heads(call)), run(kernel, call));
+    return difference(call.problem, run(kernel, repeated_heads(kernel, call)), run(kernel, call));
   });
 }
 

@@ -6,7 +6,7 @@ namespace gdr2::laws {
 namespace {
 
 Verdict repeatable(const Kernel& kernel, const Case& c) {
-  return judge(c, [&](const Call& call) -> Violation {
+  return judge_in_place(kernel, c, [&](const PlacedCall& call) -> Violation {
     const auto want = run(kernel, call);
     for (int i = 0; i < 30; ++i)
       if (auto found = difference(call.problem, run(kernel, call), want))
@@ -18,7 +18,7 @@ Verdict repeatable(const Kernel& kernel, const Case& c) {
 Verdict neutral_tokens(const Kernel& kernel, const Case& c) {
   if (!c.problem.lens.empty()) return skipped("packed");
   if (c.problem.gate != Gate::kLog) return skipped("the gate in the kernel has no zero");
-  return judge(c, [&](Call call) -> Violation {
+  return judge_in_place(kernel, c, [&](PlacedCall call) -> Violation {
     call.problem.backward = false;
     call.problem.ht = true;
     const auto want = run(kernel, call);
@@ -26,15 +26,9 @@ Verdict neutral_tokens(const Kernel& kernel, const Case& c) {
     auto longer = call;
     longer.problem.T += kMore;
     for (auto name : {Name::q, Name::k, Name::v, Name::g, Name::b, Name::w}) {
-      const auto& from = call.inputs.at(name);
-      Tensor to(from.dtype(), shape_of(longer.problem, name));
-      const auto inner = from.size() / call.problem.B, outer = to.size() / call.problem.B;
-      for (std::int64_t i = 0; i < to.size(); ++i) {
-        const auto batch = i / outer, at = i % outer;
-        const bool neutral = name == Name::k || name == Name::g;
-        to.set(i, at < inner ? from.get(batch * inner + at) : neutral ? 0 : 0.5);
-      }
-      longer.inputs[name] = to;
+      const auto to = longer.inputs[name] = make_array(kernel, longer.problem, name);
+      assign(to.part(1, 0, call.problem.T), call.inputs.at(name));
+      fill(to.part(1, call.problem.T, kMore), name == Name::k || name == Name::g ? 0 : 0.5);
     }
     return difference(call.problem, Name::ht, run(kernel, longer).at(Name::ht), want.at(Name::ht));
   });

@@ -7,82 +7,83 @@
 namespace gdr2::laws {
 namespace {
 
-/// All tensors with every element multiplied by factor(name, index).
-template <class Factor>
-Tensors scaled(const Tensors& tensors, const Factor& factor) {
-  Tensors out;
-  for (const auto& [name, tensor] : tensors)
-    out[name] = changed(tensor, [&](const Index& i, double x) {
-      const double f = factor(name, i);
-      return f == 1 || std::isinf(x) ? x : x * f;
-    });
-  return out;
-}
-
-/// Scaling inputs must scale results, exactly. factor(name, index) is given for both.
-template <class Factor>
-Verdict check_scaling(const Kernel& kernel, const Case& c, const Factor& factor) {
-  return judge(c, [&](const Call& call) {
-    const auto want = scaled(run(kernel, call), factor);
-    return difference(call.problem, run(kernel, {call.problem, scaled(call.inputs, factor)}), want);
+/// Scaling inputs must scale results, exactly. scale(name, array) multiplies elements in place, of
+/// copies of inputs and of results.
+template <class Scale>
+Verdict check_scaling(const Kernel& kernel, const Case& c, const Scale& scale) {
+  return judge_in_place(kernel, c, [&](PlacedCall call) {
+    const auto want = run(kernel, call);
+    for (const auto& [name, array] : want) scale(name, array);
+    for (auto& [name, array] : call.inputs) scale(name, array = copy(array));
+    return difference(call.problem, run(kernel, call), want);
   });
 }
 
-/// Key channel of an element of a key-side or state tensor.
-std::int64_t key_channel(const Problem& p, Name name, const Index& i) {
-  if (!is_state(name)) return i[3];
-  return p.layout == StateLayout::kKV ? i[2] : i[3];
+/// The whole array times a factor.
+void multiply(const Array& array, double factor) {
+  if (factor != 1) assign(array, array, factor);
+}
+
+/// The axis of key channels of a key-side or state tensor.
+std::size_t key_axis(const Problem& p, Name name) {
+  return is_state(name) && p.layout == StateLayout::kKV ? 2 : 3;
 }
 
 constexpr const char* kSubnormal = "fp16 operands meet subnormals, which do not scale";
 constexpr const char* kNorm = "the L2 norm in the kernel undoes a scaling of channels";
 
+/// The power of a channel's factor that a tensor is multiplied by.
+int power_of_channel(Name name) {
+  switch (name) {
+    case Name::k:
+    case Name::h0:
+    case Name::ht:
+    case Name::dq: return 1;
+    case Name::q:
+    case Name::dk:
+    case Name::dh0:
+    case Name::dht: return -1;
+    case Name::b: return -2;
+    case Name::db: return 2;
+    default: return 0;
+  }
+}
+
 Verdict channel_scaling(const Kernel& kernel, const Case& c) {
   if (c.problem.l2norm) return skipped(kNorm);
   if (c.problem.dtype == Format::kF16) return skipped(kSubnormal);
-  return check_scaling(kernel, c, [&](Name name, const Index& i) {
-    if (is_value_side(name) || is_parameter(name)) return 1.0;
-    const int n = int(key_channel(c.problem, name, i) * 7 % 5) - 2;
-    switch (name) {
-      case Name::k:
-      case Name::h0:
-      case Name::ht:
-      case Name::dq: return std::ldexp(1, n);
-      case Name::q:
-      case Name::dk:
-      case Name::dh0:
-      case Name::dht: return std::ldexp(1, -n);
-      case Name::b: return std::ldexp(1, -2 * n);
-      case Name::db: return std::ldexp(1, 2 * n);
-      default: return 1.0;
-    }
+  return check_scaling(kernel, c, [&](Name name, const Array& array) {
+    if (!power_of_channel(name)) return;
+    for (int r = 0; r < 5; ++r)
+      multiply(every(array, key_axis(c.problem, name), r, 5),
+               std::ldexp(1, power_of_channel(name) * (r * 7 % 5 - 2)));
   });
 }
 
 Verdict channel_sign(const Kernel& kernel, const Case& c) {
-  return check_scaling(kernel, c, [&](Name name, const Index& i) {
+  return check_scaling(kernel, c, [&](Name name, const Array& array) {
     const bool flips = name == Name::q || name == Name::k || name == Name::dq || name == Name::dk ||
                        is_state(name);
-    return flips && key_channel(c.problem, name, i) % 3 == 1 ? -1.0 : 1.0;
+    if (flips) multiply(every(array, key_axis(c.problem, name), 1, 3), -1);
   });
 }
 
 Verdict value_scaling(const Kernel& kernel, const Case& c) {
   if (c.problem.dtype == Format::kF16) return skipped(kSubnormal);
-  return check_scaling(kernel, c, [&](Name name, const Index&) {
+  return check_scaling(kernel, c, [&](Name name, const Array& array) {
     switch (name) {
       case Name::v:
       case Name::h0:
       case Name::o:
-      case Name::ht: return 8.0;
+      case Name::ht:
       case Name::dq:
       case Name::dk:
       case Name::dg:
       case Name::db:
       case Name::dw:
       case Name::dA_log:
-      case Name::ddt_bias: return 8.0;
-      default: return 1.0;
+      case Name::ddt_bias: return multiply(array, 8);
+      default: return;
     }
   });
 }
@@ -92,19 +93,19 @@ Verdict query_scaling(const Kernel& kernel, const Case& c) {
   if (c.problem.dtype == Format::kF16) return skipped(kSubnormal);
   if (c.problem.backward && c.problem.has_dht())
     return skipped("the final state's cotangent does not scale with q");
-  return check_scaling(kernel, c, [&](Name name, const Index&) {
-    if (name == Name::ht || name == Name::dq) return 1.0;
+  return check_scaling(kernel, c, [&](Name name, const Array& array) {
+    if (name == Name::ht || name == Name::dq) return;
     const bool result = int(name) >= int(Name::o);
-    return name == Name::q || result ? 0.25 : 1.0;
+    if (name == Name::q || result) multiply(array, 0.25);
   });
 }
 
 Verdict scale_by_two(const Kernel& kernel, const Case& c) {
-  return judge(c, [&](Call call) -> Violation {
+  return judge_in_place(kernel, c, [&](PlacedCall call) -> Violation {
     call.problem.backward = false;
     auto want = run(kernel, call);
     if (c.problem.dtype != Format::kF16)
-      want[Name::o] = changed(want[Name::o], [](const Index&, double x) { return 2 * x; });
+      multiply(want[Name::o], 2);
     else
       want.erase(Name::o);  // kSubnormal
     call.problem.scale = 2 * call.problem.scale_value();

@@ -3,7 +3,6 @@
 #include "properties/laws/family.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 namespace gdr2::laws {
@@ -15,26 +14,26 @@ std::vector<std::int64_t> all_sequences(const Problem& p) {
   return order;
 }
 
-/// Results by sequence: those that sum over sequences are left out.
-Tensors per_sequence(Tensors results) {
-  results.erase(Name::dA_log);
-  results.erase(Name::ddt_bias);
-  return results;
-}
-
-/// The results of some sequences of a call, cut from results of all.
-Tensors cut(const Call& call, const Tensors& results, const std::vector<std::int64_t>& order) {
-  return select({call.problem, per_sequence(results)}, order).inputs;
+/// What differs between the results of sequence i of one call and those of sequence n of another.
+/// What sums over sequences is not compared.
+Violation difference(const Problem& p, const Arrays& got, std::int64_t i, const Problem& of_want,
+                     const Arrays& want, std::int64_t n) {
+  for (const auto& [name, array] : want) {
+    if (is_parameter(name)) continue;
+    if (auto found = laws::difference(p, name, of_sequence(p, name, got.at(name), i),
+                                      of_sequence(of_want, name, array, n)))
+      return found;
+  }
+  return std::nullopt;
 }
 
 Verdict sequence_alone(const Kernel& kernel, const Case& c) {
   if (c.problem.N() == 1) return skipped("one sequence");
-  return judge(c, [&](const Call& call) -> Violation {
+  return judge_in_place(kernel, c, [&](const PlacedCall& call) -> Violation {
     const auto all = run(kernel, call);
     for (auto n : all_sequences(call.problem)) {
       const auto alone = select(call, {n});
-      if (auto found =
-              difference(alone.problem, per_sequence(run(kernel, alone)), cut(call, all, {n})))
+      if (auto found = difference(alone.problem, run(kernel, alone), 0, call.problem, all, n))
         return fmt::format("sequence {} alone: {}", n, *found);
     }
     return std::nullopt;
@@ -43,55 +42,61 @@ Verdict sequence_alone(const Kernel& kernel, const Case& c) {
 
 Verdict sequence_order(const Kernel& kernel, const Case& c) {
   if (c.problem.N() == 1) return skipped("one sequence");
-  return judge(c, [&](const Call& call) {
+  return judge_in_place(kernel, c, [&](const PlacedCall& call) -> Violation {
     auto order = all_sequences(call.problem);
     std::reverse(order.begin(), order.end());
     const auto other = select(call, order);
-    return difference(other.problem, per_sequence(run(kernel, other)),
-                      cut(call, run(kernel, call), order));
+    const auto got = run(kernel, other), want = run(kernel, call);
+    for (std::size_t i = 0; i < order.size(); ++i)
+      if (auto found =
+              difference(other.problem, got, std::int64_t(i), call.problem, want, order[i]))
+        return found;
+    return std::nullopt;
   });
+}
+
+/// NaN everywhere but in one sequence.
+PlacedCall with_poisoned_neighbours(const PlacedCall& call, std::int64_t kept) {
+  auto poisoned = call;
+  for (auto& [name, array] : poisoned.inputs) {
+    if (is_parameter(name)) continue;
+    const auto whole = array;
+    array = Array(whole.space(), whole.dtype(), whole.shape());
+    assign(of_sequence(call.problem, name, array, kept),
+           of_sequence(call.problem, name, whole, kept));
+  }
+  return poisoned;
 }
 
 Verdict poisoned_neighbours(const Kernel& kernel, const Case& c) {
   if (c.problem.N() == 1) return skipped("one sequence");
-  return judge(c, [&](const Call& call) -> Violation {
+  return judge_in_place(kernel, c, [&](const PlacedCall& call) -> Violation {
     const auto& p = call.problem;
     const auto want = run(kernel, call);
-    for (auto kept_sequence : {std::int64_t{0}, p.N() / 2, p.N() - 1}) {
-      auto poisoned = call;
-      const auto s = sequence_of(p, kept_sequence);
-      for (auto& [name, tensor] : poisoned.inputs) {
-        if (is_parameter(name)) continue;
-        tensor = changed(tensor, [&](const Index& i, double x) {
-          const auto t = i[0] * p.T + i[1];
-          const bool own = is_state(name) ? i[0] == kept_sequence : t >= s.begin && t < s.end;
-          return own ? x : NAN;
-        });
-      }
-      const auto got = cut(call, run(kernel, poisoned), {kept_sequence});
-      if (auto found = difference(select(call, {kept_sequence}).problem, got,
-                                  cut(call, want, {kept_sequence})))
-        return fmt::format("sequence {} beside NaN: {}", kept_sequence, *found);
-    }
+    for (auto kept : {std::int64_t{0}, p.N() / 2, p.N() - 1})
+      if (auto found =
+              difference(p, run(kernel, with_poisoned_neighbours(call, kept)), kept, p, want, kept))
+        return fmt::format("sequence {} beside NaN: {}", kept, *found);
     return std::nullopt;
   });
 }
 
 Verdict empty_sequences(const Kernel& kernel, const Case& c) {
   if (c.problem.lens.empty()) return skipped("not packed");
-  return judge(c, [&](const Call& call) -> Violation {
+  return judge_in_place(kernel, c, [&](const PlacedCall& call) -> Violation {
+    const auto& p = call.problem;
     const auto results = run(kernel, call);
     for (auto [result, given] : {std::pair{Name::ht, Name::h0}, std::pair{Name::dh0, Name::dht}}) {
       const auto found = results.find(result);
       if (found == results.end()) continue;
       const bool has = call.inputs.contains(given);
-      const auto want = changed(found->second, [&](const Index& i, double x) {
-        if (call.problem.lens[i[0]]) return x;
-        const auto& shape = found->second.shape();
-        const auto index = ((i[0] * shape[1] + i[1]) * shape[2] + i[2]) * shape[3] + i[3];
-        return has ? call.inputs.at(given).get(index) : 0;
-      });
-      if (auto violation = difference(call.problem, result, found->second, want)) return violation;
+      for (auto n : all_sequences(p)) {
+        if (p.lens[n]) continue;
+        const auto got = found->second.part(0, n, 1);
+        auto want = has ? call.inputs.at(given).part(0, n, 1) : copy(got);
+        if (!has) fill(want, 0);
+        if (auto violation = laws::difference(p, result, got, want)) return violation;
+      }
     }
     return std::nullopt;
   });

@@ -129,6 +129,7 @@ TEST(Usage, OfLaws) {
       {{"laws", "T=8", "--law", "none"}, "law: 'none' is not known; known are query_balance"},
       {{"laws", "T=8", "--kernel", "none"}, "--kernel: kernel: 'none' is not known"},
       {{"laws", "--set", "none"}, "--set: set: 'none' is neither a file nor one of"},
+      {{"laws", "T=8", "--resident", "--isolate"}, "--resident: not with --isolate"},
   });
 }
 

@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "fixtures/activation_file.hpp"
 #include "fixtures/case.hpp"
 #include "fixtures/recipes.hpp"
 #include "kernels/kernel.hpp"
+#include "properties/laws/law.hpp"
 #include "reports/report_file.hpp"
 #include "tests/cli/process.hpp"
 
@@ -177,6 +179,18 @@ TEST(Laws, ChecksTheLawAskedForOnTheKernelAskedFor) {
 
 TEST(Laws, ALawThatSaysNothingOfTheCaseRanNothing) {
   EXPECT_EQ(gdr2_with({"laws", "T=20 K=8 V=4", "--law", "empty_sequences"}).status, 3);
+}
+
+TEST(Laws, ResidentAreThoseThatHoldToTheBitUnlessOthersAreAskedFor) {
+  const auto bits = std::ranges::count(all_laws(), Law::Kind::kBits, &Law::kind);
+  const std::vector<std::string> words{"laws", "--resident", "T=20 K=8 V=4", "--kernel",
+                                       "cpu.chunk"};
+  const auto all = gdr2_with(words);
+  EXPECT_EQ(all.status, 0) << all.out << all.err;
+  EXPECT_THAT(all.out, HasSubstr(fmt::format("\n{} cases", bits)));
+  auto one = words;
+  one.insert(one.end(), {"--law", "query_balance"});
+  EXPECT_THAT(gdr2_with(one).out, HasSubstr("\n1 cases"));
 }
 
 TEST(List, NamesOnlyKeysThatALineMayHold) {

@@ -13,8 +13,10 @@ set(GDR2_CUDA_TESTS
   threads_test.cu
 )
 list(TRANSFORM GDR2_CUDA_TESTS PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
+list(APPEND GDR2_CUDA_TESTS ${CMAKE_CURRENT_LIST_DIR}/../resident/elementwise_test.cu)
 set(GDR2_CUDA_LIBRARY_TEST ${CMAKE_CURRENT_LIST_DIR}/library_test.cpp)
 set(GDR2_EMULATION_TEST
   ${CMAKE_CURRENT_LIST_DIR}/emulation_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/halves_test.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/shared_memory_test.cpp)
+  ${CMAKE_CURRENT_LIST_DIR}/shared_memory_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/starved_test.cpp)
