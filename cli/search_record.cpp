@@ -59,7 +59,7 @@ CoverageRecord record_of(const search::Coverage& coverage) {
           .tails = {coverage.tails().begin(), coverage.tails().end()},
           .groups = {coverage.groups().begin(), coverage.groups().end()},
           .recipes = {coverage.recipes().begin(), coverage.recipes().end()},
-          .recipes_known = std::ssize(recipes()),
+          .recipes_known = std::ssize(drawn_recipes()),
           .pairs = coverage.pairs(),
           .pairs_known = coverage.pairs_known()};
 }

@@ -120,8 +120,7 @@ class AbiChunkKernel : public LibraryKernel {
         must(table().backward(r->problem.get(), &r->in, &r->dy, &r->d, &workspace), "backward",
              workspace.error);
     };
-    const double scratch_bytes =
-        double(capability.workspace_bytes) + (with_saved ? double(capability.saved_bytes) : 0.0);
+    const double scratch_bytes = double(r->scratch->abi.bytes + r->scratch->abi.saved_bytes);
     return timed(call, scratch_bytes + bytes_of(outputs) + bytes_of(gradients));
   }
 

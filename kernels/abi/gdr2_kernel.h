@@ -173,6 +173,7 @@ typedef struct gdr2_capability {
   uint64_t workspace_bytes;
   uint64_t saved_bytes;
   uint32_t stages; /* bit i: gdr2_stage i can be exported */
+  uint64_t workspace_bytes_with_saved; /* enough when `saved` is given; 0: as workspace_bytes */
 } gdr2_capability;
 
 typedef struct gdr2_workspace {

@@ -60,11 +60,14 @@ void LibraryKernel::must(gdr2_status status, const char* call, const char* messa
 
 LibraryKernel::Scratch LibraryKernel::scratch(const gdr2_capability& capability,
                                               bool with_saved) const {
-  Scratch s{make_poisoned(space(), capability.workspace_bytes),
+  const auto bytes = with_saved && capability.workspace_bytes_with_saved > 0
+                         ? capability.workspace_bytes_with_saved
+                         : capability.workspace_bytes;
+  Scratch s{make_poisoned(space(), bytes),
             make_poisoned(space(), with_saved ? capability.saved_bytes : 0),
             {}};
   s.abi.data = s.workspace.get();
-  s.abi.bytes = capability.workspace_bytes;
+  s.abi.bytes = bytes;
   s.abi.saved = s.saved.get();
   s.abi.saved_bytes = s.saved.get() ? capability.saved_bytes : 0;
   space().synchronize();

@@ -10,7 +10,7 @@
 
 namespace gdr2::cuda {
 
-uint64_t backward_workspace_bytes(const DeviceProblem& problem) {
+uint64_t backward_workspace_bytes(const DeviceProblem& problem, bool with_saved) {
   uint64_t bytes = 0;
   dispatch_products(problem, [&](auto policy) {
     using Operand = typename decltype(policy)::Operand;
@@ -19,7 +19,7 @@ uint64_t backward_workspace_bytes(const DeviceProblem& problem) {
     place_chunk_index(p, workspace);
     place_hand_over<decltype(policy)>(p, workspace);
     place_adjoints<Operand>(p, workspace);
-    place_intermediates<Operand>(p, workspace, true);
+    if (!with_saved) place_intermediates<Operand>(p, workspace, true);
     bytes = workspace.bytes();
   });
   return bytes;

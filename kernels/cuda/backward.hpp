@@ -7,8 +7,8 @@
 
 namespace gdr2::cuda {
 
-// The scratch memory of backward when it is given no `saved` buffer (more than enough when it is).
-uint64_t backward_workspace_bytes(const DeviceProblem& problem);
+// The scratch memory of backward, with a `saved` buffer or without.
+uint64_t backward_workspace_bytes(const DeviceProblem& problem, bool with_saved = false);
 
 // Stages that backward exports: bits of gdr2_stage.
 uint32_t backward_stages();

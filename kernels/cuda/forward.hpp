@@ -6,8 +6,8 @@
 
 namespace gdr2::cuda {
 
-// The scratch memory of forward when it is given no `saved` buffer (more than enough when it is).
-uint64_t forward_workspace_bytes(const DeviceProblem& problem);
+// The scratch memory of forward, with a `saved` buffer or without.
+uint64_t forward_workspace_bytes(const DeviceProblem& problem, bool with_saved = false);
 
 // What forward keeps for backward: records, chunk decays, the states entering the chunks and the
 // rows of R.

@@ -49,22 +49,13 @@ struct Terms {
   Tile value, rest;
 };
 
-template <class Operand>
-__device__ __forceinline__ Accumulator rest_of(const Accumulator& x) {
-  const Accumulator rounded = to_accumulator<Operand>(to_operand<Operand>(x));
-  Accumulator rest;
-#pragma unroll
-  for (int e = 0; e < 8; ++e) rest.x[e] = x.x[e] - rounded.x[e];
-  return rest;
-}
-
 // Left operand from a 16 x 16 block.
 template <class P>
 __device__ __forceinline__ Terms<OperandTile<P>> left_terms(const Fragment<float>& block) {
   using Operand = typename P::Operand;
   const Accumulator x = to_accumulator<float>(block);
   Terms<OperandTile<P>> terms{to_operand<Operand>(x), {}};
-  if constexpr (kTwoTerms<P>) terms.rest = to_operand<Operand>(rest_of<Operand>(x));
+  if constexpr (kTwoTerms<P>) terms.rest = to_operand<Operand>(rest_of<P>(x));
   return terms;
 }
 
@@ -74,7 +65,7 @@ __device__ __forceinline__ Terms<RightTile<P>> right_terms(const float* rows, in
   using Operand = typename P::Operand;
   const Accumulator x = to_accumulator<float>(load_transposed(rows + row * kLd + column, kLd));
   Terms<RightTile<P>> terms{to_right<Operand>(x), {}};
-  if constexpr (kTwoTerms<P>) terms.rest = to_right<Operand>(rest_of<Operand>(x));
+  if constexpr (kTwoTerms<P>) terms.rest = to_right<Operand>(rest_of<P>(x));
   return terms;
 }
 

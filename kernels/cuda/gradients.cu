@@ -107,7 +107,7 @@ __global__ void __launch_bounds__(kThreads, Shared<P>::kStages)
   const int head = static_cast<int>(block_index().x % p.H);
   Item<P> item{shared, p, states, adjoints, c, head, chunk_at(p, c)};
   if (item.chunk.rows == 0) return clear_gate_sums(adjoints, c, head);
-  store_inverse_norms(shared, p, item.chunk, head);
+  load_inverse_norms(shared, states, item.chunk, c, head);
 #pragma unroll 1
   for (int kb = 0; kb < adjoints.kb; ++kb) item.run(kb);
   if (p.l2norm) store_norm_gradients(shared, p, adjoints, item.chunk, c, head);

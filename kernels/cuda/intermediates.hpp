@@ -11,13 +11,15 @@
 // 64 blocks of channels (KP = K padded to 64, 128 or 256), in the order in which the forward scan
 // uses them:
 //
-//     ebar(kb) [64 token, 64 channel]   b k gamma   (docs/MATH.md 4; b doubled with neg_eigval)
+//     y(kb)    [64 token, 64 channel]   A Ebar, Ebar = b k gamma  (docs/MATH.md 4; b doubled with
+//                                       neg_eigval)
 //     qg(kb)   [64 token, 64 channel]   q gamma             (no scale; q, k normalised with l2norm)
 //     a        [64, 64]                 (I + T)^-1          (zeros above the diagonal)
 //     aqk      [64, 64]                 scores of q and k   (zeros above the diagonal; no scale)
 //     kt(kb)   [64 token, 64 channel]   k exp(G_C - G)
 //
-// beside it the decay of the whole chunk gamma_C [KP] in fp32. By value head, VB = ceil(V / 64)
+// beside it the decay of the whole chunk gamma_C [KP] in fp32 and, for the backward, the inverse norms
+// of q and k. By value head, VB = ceil(V / 64)
 // blocks of columns, both transposed, as the scan holds them:
 //
 //     h(vb, kb) [64 value column, 64 channel]   S^T entering the chunk
@@ -54,7 +56,7 @@ struct PlaceInTile {
 // Which tile of a record is which.
 struct RecordTiles {
   int kb;  // KP / 64
-  __host__ __device__ constexpr int ebar(int i) const { return 2 * i; }
+  __host__ __device__ constexpr int y(int i) const { return 2 * i; }
   __host__ __device__ constexpr int qg(int i) const { return 2 * i + 1; }
   __host__ __device__ constexpr int a() const { return 2 * kb; }
   __host__ __device__ constexpr int aqk() const { return 2 * kb + 1; }
@@ -70,10 +72,11 @@ __host__ __device__ constexpr int value_blocks(int64_t V) {
 
 template <class Operand>
 struct Intermediates {
-  Operand* records;    // [chunks, H, count(), 64, 64]
-  float* chunk_decay;  // [chunks, H, KP]
-  Operand* h;          // [chunks, HV, VB, KB, 64, 64], null: not kept
-  Operand* r;          // [chunks, HV, VB, 64, 64], null: not kept
+  Operand* records;     // [chunks, H, count(), 64, 64]
+  float* chunk_decay;   // [chunks, H, KP]
+  float* inverse_norm;  // [chunks, H, 2, 64] of rows of q and k, null: not kept
+  Operand* h;           // [chunks, HV, VB, KB, 64, 64], null: not kept
+  Operand* r;           // [chunks, HV, VB, 64, 64], null: not kept
   // What rounding took from aqk, times kRestScale.
   Operand* aqk_rest;  // [chunks, H, 64, 64], null: not kept
   int32_t H, HV, kb, vb;
@@ -84,6 +87,10 @@ struct Intermediates {
   }
   __host__ __device__ Operand* record_tile(int64_t chunk, int64_t head, int tile) const {
     return record(chunk, head) + static_cast<int64_t>(tile) * kTileElements;
+  }
+  // Of q; 64 further of k.
+  __host__ __device__ float* norms(int64_t chunk, int64_t head) const {
+    return inverse_norm + (chunk * H + head) * 2 * kChunk;
   }
   __host__ __device__ float* decay(int64_t chunk, int64_t head) const {
     return chunk_decay + (chunk * H + head) * kb * kChunk;
@@ -99,8 +106,8 @@ struct Intermediates {
   }
 };
 
-// Records and decays; `states`: what the backward needs as well, h and r and (16-bit operands)
-// aqk_rest. The order of the arrays is the order of the arguments.
+// Records and decays; `states`: what the backward needs as well, h, r, with l2norm the inverse norms
+// and (16-bit operands) aqk_rest.
 template <class Operand>
 Intermediates<Operand> place_intermediates(const DeviceProblem& p, Workspace& workspace,
                                            bool states) {
@@ -114,6 +121,7 @@ Intermediates<Operand> place_intermediates(const DeviceProblem& p, Workspace& wo
   if (!states) return m;
   m.h = workspace.take<Operand>(p.chunk_bound * p.HV * m.vb * m.kb * kTileElements);
   m.r = workspace.take<Operand>(p.chunk_bound * p.HV * m.vb * kTileElements);
+  if (p.l2norm) m.inverse_norm = workspace.take<float>(p.chunk_bound * p.H * 2 * kChunk);
   if (sizeof(Operand) == 2)
     m.aqk_rest = workspace.take<Operand>(p.chunk_bound * p.H * kTileElements);
   return m;

@@ -47,7 +47,7 @@ gdr2_contract contract_of(const gdr2_problem& problem, int32_t passes) {
   const bool chunked = passes != GDR2_PASS_DECODE;
   gdr2_contract contract{};
   contract.operand = chunked ? problem.products : GDR2_FORMAT_F32;
-  contract.auxiliary = GDR2_NOT_ROUNDED;
+  contract.auxiliary = chunked ? GDR2_FORMAT_F32 : GDR2_NOT_ROUNDED;
   contract.solve = chunked ? GDR2_FORMAT_F32 : GDR2_NOT_ROUNDED;
   contract.state = GDR2_FORMAT_F32;
   contract.gate = GDR2_FORMAT_F32;
@@ -58,11 +58,13 @@ gdr2_contract contract_of(const gdr2_problem& problem, int32_t passes) {
 
 // What all the asked passes need. Decoding needs nothing.
 void set_sizes(gdr2_capability& capability, const DeviceProblem& p, int32_t passes) {
-  const auto add = [&](int32_t pass, uint64_t (*bytes)(const DeviceProblem&),
+  const auto add = [&](int32_t pass, uint64_t (*bytes)(const DeviceProblem&, bool),
                        uint32_t (*stages)()) {
     if ((passes & pass) == 0) return;
     capability.saved_bytes = saved_bytes(p);
-    capability.workspace_bytes = std::max(capability.workspace_bytes, bytes(p));
+    capability.workspace_bytes = std::max(capability.workspace_bytes, bytes(p, false));
+    capability.workspace_bytes_with_saved =
+        std::max(capability.workspace_bytes_with_saved, bytes(p, true));
     capability.stages |= stages();
   };
   add(GDR2_PASS_FORWARD, forward_workspace_bytes, forward_stages);
@@ -117,7 +119,7 @@ gdr2_status forward(const gdr2_problem* problem, const gdr2_inputs* inputs,
     validate(*problem, outputs, forward_stages());
     DeviceProblem p = device_problem(*problem);
     validate_shared_memory(p, GDR2_PASS_FORWARD);
-    validate(*workspace, forward_workspace_bytes(p), saved_bytes(p));
+    validate(*workspace, forward_workspace_bytes(p, workspace->saved != nullptr), saved_bytes(p));
     set_inputs(p, *problem, *inputs);
     set_outputs(p, *problem, *outputs);
     p.stream = static_cast<Stream>(workspace->stream);
@@ -135,7 +137,7 @@ gdr2_status backward(const gdr2_problem* problem, const gdr2_inputs* inputs,
     validate(*problem, gradients, backward_stages());
     DeviceProblem p = device_problem(*problem);
     validate_shared_memory(p, GDR2_PASS_BACKWARD);
-    validate(*workspace, backward_workspace_bytes(p), saved_bytes(p));
+    validate(*workspace, backward_workspace_bytes(p, workspace->saved != nullptr), saved_bytes(p));
     set_inputs(p, *problem, *inputs);
     set_cotangents(p, *problem, *cotangents);
     set_gradients(p, *problem, *gradients);

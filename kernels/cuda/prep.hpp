@@ -12,6 +12,7 @@ namespace gdr2::cuda {
 // Exported before rounding to the operand type; null data: not wanted.
 struct PrepStages {
   StageTensor T{}, A{}, Aqk{};  // [chunks, H, 64, 64]
+  StageTensor Y{};              // [chunks, H, 64, K]
 };
 
 // Enqueues it; the chunk index stands. P: Bf16Products, Fp16Products, Tf32Products, Fp32Products.

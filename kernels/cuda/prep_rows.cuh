@@ -224,4 +224,11 @@ __device__ __forceinline__ float inverse_norms(const DeviceProblem& p, const Chu
   return 1.0f / sqrt_((at.lane < kBlockRows ? q : k) + p.l2norm_eps);
 }
 
+// Lanes as inverse_norms leaves them.
+__device__ __forceinline__ void store_inverse_norms(float* norms, float norm) {
+  const ThreadPlace at = ThreadPlace::here();
+  if (at.lane < 2 * kBlockRows)
+    norms[at.lane / kBlockRows * kChunk + kBlockRows * at.warp + at.lane % kBlockRows] = norm;
+}
+
 }  // namespace gdr2::cuda

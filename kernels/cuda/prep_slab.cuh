@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prep's shared memory and what a warp does with one slab of 64 channels: decays, operands of the
-// scores, and the record's Ebar, Q gamma and Kt.
+// scores, and the record's Q gamma, Kt and, in the place of Y, Ebar.
 #pragma once
 
 #include "kernels/cuda/prep_scores.cuh"
@@ -9,8 +9,8 @@
 namespace gdr2::cuda {
 
 struct ChunkMatrices {
-  float T[kChunk * kMatrixLd];  // then (I + T)^-1
-  float Aqk[kChunk * kMatrixLd], scratch[kHalf * kScratchLd];
+  float T[kChunk * kMatrixLd];                                 // then (I + T)^-1
+  float Aqk[kChunk * kMatrixLd], scratch[kHalf * kScratchLd];  // Aqk, then Y's tiles
 };
 
 // A thread's sums of scores between blocks wait for the next slab.
@@ -34,9 +34,20 @@ struct PrepShared {
     Slab<Operand> slab;
     ChunkMatrices matrices;  // in place of the last slab, once its scores are formed
   };
-  float log_total[kBlocks * kSlab], total[kBlocks * kSlab];  // by block: sum of g, exp of it
-  PairDecays decays[kBlocks][2];                             // by warp
-  WaitingSums between[2];                                    // by thread: the scores between blocks
+  struct Sums {
+    float log_total[kBlocks * kSlab], total[kBlocks * kSlab];  // by block: sum of g, exp of it
+    PairDecays decays[kBlocks][2];                             // by warp
+    WaitingSums between[2];  // by thread: the scores between blocks
+  };
+  static constexpr int kStaged = sizeof(Operand) == 2 ? 2 : 1;
+  struct Factors {
+    alignas(1024) Operand a[kTileElements];
+    Operand ebar[kStaged][kTileElements];
+  };
+  union {
+    Sums sums;
+    Factors factors;  // of Y, once all scores are formed
+  };
 };
 
 // What a warp does with one slab.
@@ -62,8 +73,8 @@ struct SlabWork {
       step[r] = {{DecayWalk<P>::step(step[r][0]), DecayWalk<P>::step(step[r][1])}};
     }
     const int mine = kSlab * at.warp + 2 * at.lane;
-    *reinterpret_cast<Pair<float>*>(shared.log_total + mine) = sum;
-    *reinterpret_cast<Pair<float>*>(shared.total + mine) = {
+    *reinterpret_cast<Pair<float>*>(shared.sums.log_total + mine) = sum;
+    *reinterpret_cast<Pair<float>*>(shared.sums.total + mine) = {
         {DecayWalk<P>::exp(sum[0]), DecayWalk<P>::exp(sum[1])}};
   }
 
@@ -76,7 +87,7 @@ struct SlabWork {
 #pragma unroll
     for (int i = 0; i < kBlocks; ++i) {
       const auto t =
-          *reinterpret_cast<const Pair<float>*>(shared.log_total + kSlab * i + 2 * at.lane);
+          *reinterpret_cast<const Pair<float>*>(shared.sums.log_total + kSlab * i + 2 * at.lane);
       if (i < at.warp) before = {{before[0] + t[0], before[1] + t[1]}};
       if (i > at.warp) after = {{after[0] + t[0], after[1] + t[1]}};
     }
@@ -145,7 +156,7 @@ struct SlabWork {
   // those of q and e in its rows of slab.g, those of k where its decays between blocks come later.
   __device__ __forceinline__ Rests<Operand> rests() const {
     auto* q = reinterpret_cast<Operand*>(shared.slab.g + kBlockRows * kSlab * at.warp);
-    return {q, q + kBlockRows * kSlab, reinterpret_cast<Operand*>(shared.decays[at.warp])};
+    return {q, q + kBlockRows * kSlab, reinterpret_cast<Operand*>(shared.sums.decays[at.warp])};
   }
 
   // An operand of the scores to its tile, with what rounding takes from it where that is used.
@@ -166,7 +177,7 @@ struct SlabWork {
   template <bool kScaled>
   __device__ __forceinline__ void store_operands(const BlockPairs& step, BlockPairs& k,
                                                  const Pair<float>& before, int product_rows) {
-    Operand* ebar = record + tiles.ebar(block) * kTileElements;  // qg follows
+    Operand* ebar = record + tiles.y(block) * kTileElements;  // qg follows
     const float twice = p.neg_eigval ? 2.0f : 1.0f;
     const Rests<Operand> rest = rests();
     DecayWalk<P> decay[2];
@@ -224,7 +235,7 @@ struct SlabWork {
     Pair<float> sum{};
     for (int i = 0; i < kBlocks; ++i) {
       const auto t =
-          *reinterpret_cast<const Pair<float>*>(shared.log_total + kSlab * i + 2 * at.lane);
+          *reinterpret_cast<const Pair<float>*>(shared.sums.log_total + kSlab * i + 2 * at.lane);
       sum = {{sum[0] + t[0], sum[1] + t[1]}};
     }
     *reinterpret_cast<Pair<float>*>(chunk_decay + kSlab * block +

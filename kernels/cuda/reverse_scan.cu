@@ -142,6 +142,7 @@ __global__ void __launch_bounds__(S::kThreads, 1)
 #pragma unroll
         for (int kb = 0; kb < S::kKeyBlocks; ++kb)
           keep_columns<S>(kept.ds + kb * kTileElements, shared.ds[kb]);
+        if (index + 1 < work.sequence.chunks) keep_columns<S>(kept.p + kept.p_stride, shared.p);
         values.load(p, chunk, work.hv, token, work.first_column + column);
       }
       add_state_cotangent<S>(sums, shared.ds[2 * pair], kt[0], token, column);
@@ -153,7 +154,7 @@ __global__ void __launch_bounds__(S::kThreads, 1)
     publish_rows<S>(shared.dr, sums, stages.dr, p, c, work);
     publish_rest<S>(shared.dr_rest, sums, column, token);
 
-    // P = A^T dR, then dS <- gamma_C dS + s Qg^T dO - Ebar^T P
+    // P = A^T dR, kept with the next chunk's first step; dS <- gamma_C dS + s Qg^T dO - Y^T dR
     constexpr int kCount = S::kKeyBlocks < S::kGroup ? S::kKeyBlocks : S::kGroup;
     for_each<S::kKeyBlocks / kCount>([&](auto step) {
       constexpr int kFirst = step * kCount;  // channel block
@@ -167,20 +168,18 @@ __global__ void __launch_bounds__(S::kThreads, 1)
       const int block = State::block(kMine), which = block - kFirst;
       const bool mine = which >= 0 && which < kCount;
       const Operand* tile = which == kCount - 1 ? tiles[kCount - 1] : tiles[0];
-      if (mine)
+      if (mine) {
         add_query_cotangent<S>(state.s[kMine], d_o, tile + kTileElements, decay + block * kChunk,
                                p.scale, State::channel(), State::column());
-      if constexpr (step == 0) {
-        sync_threads();
-        keep_columns<S>(kept.p, shared.p);
-        values.store_gradients(p, chunk, work.hv, token, work.first_column + column, p_rows);
-      }
-      if (mine) {
-        subtract_erased<S>(state.s[kMine], shared.p, tile, State::channel(), State::column());
+        subtract_erased<S>(state.s[kMine], shared.dr, tile, State::channel(), State::column());
         state.publish(shared, kMine);
       }
+      if constexpr (step == 0)
+        values.store_gradients(p, chunk, work.hv, token, work.first_column + column, p_rows);
     });
   }
+  sync_threads();
+  if (work.sequence.chunks > 0) keep_columns<S>(kept.p + kept.p_stride, shared.p);
   state.for_each_tile([&](const Accumulator& s, int first, int channel) {
     store_state_tile(p.dh0, s, work.n, work.hv, work.first_column + first, channel, p.V, p.K);
   });
@@ -208,7 +207,7 @@ void with_shape(const DeviceProblem& p, const Function& function) {
     if constexpr (sizeof(typename P::Operand) == 2) {
       using Wide = Shape<P, KB, 4, 8>;
       if (sizeof(Shared<Wide>) > shared_memory_limit())
-        return function(Shape<P, KB, KB == 4 ? 2 : 4, 5>{});
+        return function(Shape < P, KB, KB == 4 ? 2 : 4, 5 > {});
       if (!narrow(p, value_blocks(p.V))) return function(Wide{});
       function(Shape<P, KB, 2, 8>{});
     } else {

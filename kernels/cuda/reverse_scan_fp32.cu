@@ -11,11 +11,11 @@ namespace {
 template <int KB>
 struct ReverseShared {
   float slot[kSlots][kTileElements];
-  float state[KB * kChunk * kColumns];  // dS [channel, column]
-  float d_o[kChunk * kColumns], dr[kChunk * kColumns], p[kChunk * kColumns];  // [token, column]
+  float state[KB * kChunk * kColumns];                  // dS [channel, column]
+  float d_o[kChunk * kColumns], dr[kChunk * kColumns];  // [token, column]
 };
 
-// The order in which a chunk uses its record: aqk, kt .., a, then qg and ebar of every block.
+// The order in which a chunk uses its record: aqk, kt .., a, then qg and y of every block.
 template <int KB>
 __device__ __forceinline__ int tile_at(int step) {
   constexpr RecordTiles kRecord{KB};
@@ -23,7 +23,7 @@ __device__ __forceinline__ int tile_at(int step) {
   if (step <= KB) return kRecord.kt(step - 1);
   if (step == KB + 1) return kRecord.a();
   const int block = (step - KB - 2) / 2;
-  return (step - KB) % 2 == 0 ? kRecord.qg(block) : kRecord.ebar(block);
+  return (step - KB) % 2 == 0 ? kRecord.qg(block) : kRecord.y(block);
 }
 
 __device__ __forceinline__ void load_cotangent(float* d_o, const DeviceProblem& p,
@@ -54,17 +54,17 @@ __device__ __forceinline__ void store_value_gradients(const Sums& sums, const De
   }
 }
 
-// dS <- gamma_C dS + s Qg^T dO - Ebar^T P for the block of 64 channels whose state this is; qg_d_o
-// and ebar_p are the products.
+// dS <- gamma_C dS + s Qg^T dO - Y^T dR for the block of 64 channels whose state this is; qg_d_o and
+// y_dr are the products.
 __device__ __forceinline__ void retreat_state(float* state, const float* decay, const Sums& qg_d_o,
-                                              const Sums& ebar_p, float scale) {
+                                              const Sums& y_dr, float scale) {
   Sums s;
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     const Pack<float, 2> old = pair_at(state, row() + i, column());
 #pragma unroll
     for (int j = 0; j < 2; ++j)
-      s[i][j] = fma_(scale, qg_d_o[i][j], decay[row() + i] * old[j]) - ebar_p[i][j];
+      s[i][j] = fma_(scale, qg_d_o[i][j], decay[row() + i] * old[j]) - y_dr[i][j];
   }
   store_sums(state, s);
 }
@@ -101,14 +101,13 @@ __global__ void __launch_bounds__(kThreads, 1)
     store_sums(shared.dr, dr);
     keep_rows(dr, p, stages.dr, c, work, nullptr);
     multiply_columns(sums, ring.next(), shared.dr);
-    store_sums(shared.p, sums);
     keep_rows(sums, p, stages.p, c, work, adjoints.p_tile(c, work.hv, work.first_column / kChunk));
     store_value_gradients(sums, p, chunk, work);
     for (int kb = 0; kb < KB; ++kb) {
-      Sums qg_d_o{}, ebar_p{};
+      Sums qg_d_o{}, y_dr{};
       multiply_columns(qg_d_o, ring.next(), shared.d_o);
-      multiply_columns(ebar_p, ring.next(), shared.p);
-      retreat_state(shared.state + kb * kChunk * kColumns, decay + kb * kChunk, qg_d_o, ebar_p,
+      multiply_columns(y_dr, ring.next(), shared.dr);
+      retreat_state(shared.state + kb * kChunk * kColumns, decay + kb * kChunk, qg_d_o, y_dr,
                     p.scale);
     }
   }
@@ -131,9 +130,8 @@ void launch_reverse_scan_fp32(const DeviceProblem& p, const Intermediates<float>
 
 size_t reverse_scan_fp32_shared_bytes(const DeviceProblem& p) {
   size_t bytes = 0;
-  dispatch_padded(p.K, [&](auto kp) {
-    bytes = sizeof(fp32::ReverseShared<decltype(kp)::value / kChunk>);
-  });
+  dispatch_padded(
+      p.K, [&](auto kp) { bytes = sizeof(fp32::ReverseShared<decltype(kp)::value / kChunk>); });
   return bytes;
 }
 

@@ -21,14 +21,14 @@ struct Shape {
   static constexpr int kKeyBlocks = KeyBlocks, kStrips = Strips, kColumns = Strips * kTile,
                        kThreads = Strips * kTokenTiles * kWarp;
 
-  // A chunk's steps: kt two by two, then (a, aqk), then KB times (ebar, qg).
+  // A chunk's steps: kt two by two, then (a, aqk), then KB times (y, qg).
   static constexpr int kKeyPairs = (KeyBlocks + 1) / 2;
   static constexpr int kSolve = kKeyPairs, kState = kSolve + 1, kSteps = kState + KeyBlocks;
   static constexpr int first_tile(int step) {
     constexpr RecordTiles kRecord{KeyBlocks};
     return step < kSolve    ? kRecord.kt(2 * step)
            : step == kSolve ? kRecord.a()
-                            : kRecord.ebar(step - kState);
+                            : kRecord.y(step - kState);
   }
   static constexpr int tiles(int step) { return KeyBlocks == 1 && step == 0 ? 1 : 2; }
 

@@ -59,15 +59,6 @@ __device__ __forceinline__ void add_score_cotangent(Accumulator& sums,
   for (int e = 0; e < 8; ++e) sums.x[e] = fma_(scale, scores.x[e], sums.x[e]);
 }
 
-// x minus what it is as operand.
-template <class S>
-__device__ __forceinline__ void take_rest(Accumulator& x) {
-  using Operand = typename S::Operand;
-  const auto operand = to_accumulator<Operand>(rounded<typename S::P>(to_operand<Operand>(x)));
-#pragma unroll
-  for (int e = 0; e < 8; ++e) x.x[e] -= operand.x[e];
-}
-
 // The unit matrix, as left operand.
 template <class Operand>
 __device__ __forceinline__ Fragment<Operand> unit_tile() {
@@ -82,7 +73,7 @@ template <class S>
 __device__ __forceinline__ void publish_rest(typename S::Operand* rows, Accumulator& dr, int column,
                                              int token) {
   using Operand = typename S::Operand;
-  take_rest<S>(dr);
+  dr = rest_of<typename S::P>(dr);
   if constexpr (S::kRests) {
     Accumulator scaled;
 #pragma unroll
@@ -154,18 +145,18 @@ __device__ __forceinline__ void add_query_cotangent(Accumulator (&ds)[Strips],
       ds[s].x[e] = fma_(scale, sums[s].x[e], decay[channel + tile_col(e)] * ds[s].x[e]);
 }
 
-// ds -= P^T Ebar for 16 channels.
+// ds -= dR^T Y for 16 channels.
 template <class S, int Strips>
 __device__ __forceinline__ void subtract_erased(Accumulator (&ds)[Strips],
-                                                const typename S::Operand* p,
-                                                const typename S::Operand* ebar, int channel,
+                                                const typename S::Operand* dr,
+                                                const typename S::Operand* y, int channel,
                                                 int column) {
 #pragma unroll
   for (int k = 0; k < kChunk; k += kTile) {
-    const auto erase = right_tile_transposed(ebar, k, channel);
+    const auto erase = right_tile_transposed(y, k, channel);
 #pragma unroll
     for (int s = 0; s < Strips; ++s)
-      multiply<typename S::P>(ds[s], negate(tile_fragment(p, column + s * kTile, k)), erase);
+      multiply<typename S::P>(ds[s], negate(tile_fragment(dr, column + s * kTile, k)), erase);
   }
 }
 

@@ -58,22 +58,20 @@ __device__ __forceinline__ void keep_state(const Shared<S>& shared,
                     work.first_column);
 }
 
-// R for this warp's 16 tokens and half of the strips, as operand for everyone and exported.
+// R for this warp's 16 tokens from sums = Y S, as operand for everyone and exported.
 template <class S>
-__device__ __forceinline__ void form_rows(Shared<S>& shared, const typename S::Operand* a,
-                                          const DeviceProblem& p, const StageTensor& stage,
-                                          int64_t c, const Work& work) {
-  constexpr int kStrips = S::kStrips / 2;
-  const int token = warp_index() % 4 * kTile, column = warp_index() / 4 * kStrips * kTile;
-  Accumulator r[kStrips];
-  solve<S, kStrips>(r, shared.x, a, token, column);
+__device__ __forceinline__ void form_rows(Shared<S>& shared, Accumulator (&sums)[S::kStrips],
+                                          const typename S::Operand* a, const DeviceProblem& p,
+                                          const StageTensor& stage, int64_t c, int token) {
+  const Work& work = shared.work;
+  solve<S>(sums, shared.z, a, token);
   const int lane = fresh_lane_index();
 #pragma unroll
-  for (int s = 0; s < kStrips; ++s) {
-    store_tile_fragment(shared.r, column + s * kTile, token,
-                        rounded<typename S::P>(to_operand<typename S::Operand>(r[s])), lane);
-    export_transposed(stage, c, work.hv, work.first_column + column + s * kTile, token, p.V, kChunk,
-                      r[s]);
+  for (int s = 0; s < S::kStrips; ++s) {
+    store_tile_fragment(shared.r, s * kTile, token,
+                        rounded<typename S::P>(to_operand<typename S::Operand>(sums[s])), lane);
+    export_transposed(stage, c, work.hv, work.first_column + s * kTile, token, p.V, kChunk,
+                      sums[s]);
   }
 }
 
@@ -84,8 +82,8 @@ __device__ __forceinline__ void for_each(const Function& function) {
   if constexpr (I + 1 < N) for_each<N, I + 1>(function);
 }
 
-// All of a sequence. Warps 0 .. 3 form X (they erase), warps 4 .. 7 the output (they read), 16
-// tokens each; all form R and carry the state.
+// All of a sequence. Warps 0 .. 3 form R (they erase), warps 4 .. 7 Z and the output (they read), 16
+// tokens each; all carry the state.
 template <class S>
 __device__ __forceinline__ void walk_chunks(Stream<S>& stream, WarpState<S>& state,
                                             const ScanStages& stages) {
@@ -104,7 +102,7 @@ __device__ __forceinline__ void walk_chunks(Stream<S>& stream, WarpState<S>& sta
         export_transposed(stages.H, c, work.hv, work.first_column + column, channel, p.V, p.K, s);
       });
 
-    Accumulator sums[S::kStrips];  // of X or of the output
+    Accumulator sums[S::kStrips];  // of Y S, then R, or of the output
     clear(sums);
     for_each<S::kKeyBlocks>([&](auto kb) {
       const Operand* tiles = stream.template next<kb>(index);
@@ -114,12 +112,12 @@ __device__ __forceinline__ void walk_chunks(Stream<S>& stream, WarpState<S>& sta
       } else {
         read<S>(sums, shared.state[kb], tiles + kTileElements, token);
       }
-      if (erases && kb == S::kKeyBlocks - 1) store_x(shared, sums, index, token);
+      if (!erases && kb == S::kKeyBlocks - 1) store_targets(shared, index, token);
       stream.template end_step<kb>(index);
     });
 
     const Operand* solution = stream.template next<S::kSolve>(index);
-    form_rows(shared, solution, p, stages.R, c, work);
+    if (erases) form_rows(shared, sums, solution, p, stages.R, c, token);
     stream.template end_step<S::kSolve>(index);
 
     for_each<WarpState<S>::kCount>([&](auto i) {

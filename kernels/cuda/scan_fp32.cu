@@ -12,12 +12,13 @@ template <int KB>
 struct ScanShared {
   float slot[kSlots][kTileElements];
   float state[KB * kChunk * kColumns];               // [channel, column]
-  float x[kChunk * kColumns], r[kChunk * kColumns];  // [token, column]
+  float z[kChunk * kColumns], r[kChunk * kColumns];  // [token, column]
 };
 
-// x = Z - x with Z = w v.
-__device__ __forceinline__ void subtract_from_values(Sums& x, const DeviceProblem& p,
-                                                     const Chunk& chunk, const Work& work) {
+// Z = w v.
+__device__ __forceinline__ void store_targets(float* z, const DeviceProblem& p, const Chunk& chunk,
+                                              const Work& work) {
+  Sums sums;
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     const int t = row() + i;
@@ -26,9 +27,10 @@ __device__ __forceinline__ void subtract_from_values(Sums& x, const DeviceProble
 #pragma unroll
     for (int j = 0; j < 2; ++j) {
       const int at = work.first_column + column() + j;
-      x[i][j] = t < chunk.rows && at < p.V ? fma_(w[at], v[at], -x[i][j]) : 0.0f;
+      sums[i][j] = t < chunk.rows && at < p.V ? w[at] * v[at] : 0.0f;
     }
   }
+  store_sums(z, sums);
 }
 
 __device__ __forceinline__ void store_output(const Sums& o, const DeviceProblem& p,
@@ -78,18 +80,19 @@ __global__ void __launch_bounds__(kThreads, 1)
     const int64_t c = work.sequence.first_chunk + index;
     const Chunk chunk = chunk_of(work.sequence, work.n, index);
     const float* decay = m.decay(c, work.h);
-    Sums x{}, o{}, r{};
+    Sums r{}, o{};
+    store_targets(shared.z, p, chunk, work);
     for (int kb = 0; kb < KB; ++kb) {
       float* state = shared.state + kb * kChunk * kColumns;
-      multiply_rows(x, ring.next(), state);
+      multiply_rows(r, ring.next(), state);
       if (kb == 0)
         keep_state<KB>(shared.state, p, stages.H, c, work, m.h != nullptr,
                        [&](int v, int k) { return m.h_tile(c, work.hv, v, k); });
       multiply_rows(o, ring.next(), state);
     }
-    subtract_from_values(x, p, chunk, work);
-    store_sums(shared.x, x);
-    multiply_rows(r, ring.next(), shared.x);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) r[i] = {{-r[i][0], -r[i][1]}};
+    multiply_rows(r, ring.next(), shared.z);  // R = A Z - Y S
     store_sums(shared.r, r);
     keep_rows(r, p, stages.R, c, work,
               m.r == nullptr ? nullptr : m.r_tile(c, work.hv, work.first_column / kChunk));
@@ -119,9 +122,8 @@ void launch_scan_fp32(const DeviceProblem& p, const Intermediates<float>& m,
 
 size_t scan_fp32_shared_bytes(const DeviceProblem& p) {
   size_t bytes = 0;
-  dispatch_padded(p.K, [&](auto kp) {
-    bytes = sizeof(fp32::ScanShared<decltype(kp)::value / kChunk>);
-  });
+  dispatch_padded(p.K,
+                  [&](auto kp) { bytes = sizeof(fp32::ScanShared<decltype(kp)::value / kChunk>); });
   return bytes;
 }
 

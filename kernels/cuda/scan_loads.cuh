@@ -21,7 +21,7 @@ struct Shape {
   using Operand = typename P::Operand;
   static constexpr int kKeyBlocks = KeyBlocks, kStrips = Strips, kColumns = Strips * kTile;
 
-  // A chunk's steps: KB times (ebar, qg), then (a, aqk), then kt two by two.
+  // A chunk's steps: KB times (y, qg), then (a, aqk), then kt two by two.
   static constexpr int kSolve = KeyBlocks, kSteps = KeyBlocks + 1 + (KeyBlocks + 1) / 2;
   static constexpr int tiles(int step) { return KeyBlocks == 1 && step == kSteps - 1 ? 1 : 2; }
 
@@ -34,7 +34,7 @@ struct Shape {
   // A CTA on its own is bound by the chain of its steps and fetches at a step's end, off the chain;
   // two hide it.
   static constexpr bool kFetchesFirst = kCtasPerMultiprocessor == 2;
-  // v and w are fetched and used at the last (ebar, qg) step; the decay is fetched at the solve
+  // v and w are fetched and used at the last (y, qg) step; the decay is fetched at the solve
   // step and used up to the last one.
   static constexpr int kValueBuffers = kAhead / kSteps + 1,
                        kDecayBuffers = (kAhead + kSteps - 1 - kSolve) / kSteps + 1;
@@ -76,8 +76,8 @@ struct Shared {
   using Operand = typename S::Operand;
   Operand slot[S::kSlots][2 * kTileElements];
   Operand state[S::kKeyBlocks][S::kColumns * kChunk];  // S^T as operand: [column, channel]
-  Operand x[S::kColumns * kChunk],
-      r[S::kColumns * kChunk];  // X^T, R^T as operands: [column, token]
+  Operand z[S::kColumns * kChunk],
+      r[S::kColumns * kChunk];  // Z^T, R^T as operands: [column, token]
   struct Values {
     Operand v[kTileElements],
         w[kTileElements];  // chunk tiles [token, column], the CTA's columns first

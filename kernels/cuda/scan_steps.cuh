@@ -3,9 +3,9 @@
 // of V, channel or token], so that results in registers have the layout of the operands that they
 // become:
 //
-//     X^T = Z^T - S^T Ebar^T    R^T = X^T A^T    O = s (Qg S + Aqk R)    S^T <- S^T gamma_C + R^T Kt
+//     R^T = Z^T A^T - S^T Y^T    O = s (Qg S + Aqk R)    S^T <- S^T gamma_C + R^T Kt
 //
-// Between the products S, X and R pass through shared memory, rounded to the operand type there and
+// Between the products S, Z and R pass through shared memory, rounded to the operand type there and
 // nowhere else. A sum over channels or tokens runs through one accumulator in ascending order,
 // whoever computes it.
 #pragma once
@@ -16,15 +16,15 @@
 
 namespace gdr2::cuda::scan {
 
-// x += S^T Ebar^T for 16 tokens, over a block of 64 channels.
+// x += S^T Y^T for 16 tokens, over a block of 64 channels.
 template <class S>
 __device__ __forceinline__ void erase(Accumulator (&x)[S::kStrips],
                                       const typename S::Operand* state,
-                                      const typename S::Operand* ebar, int token) {
+                                      const typename S::Operand* y, int token) {
   const int lane = fresh_lane_index();
 #pragma unroll
   for (int k = 0; k < kChunk; k += kTile) {
-    const auto e = right_fragment(ebar, token, k, lane);
+    const auto e = right_fragment(y, token, k, lane);
 #pragma unroll
     for (int s = 0; s < S::kStrips; ++s)
       multiply_rounded<typename S::P>(x[s], tile_fragment(state, s * kTile, k, lane), e);
@@ -45,10 +45,9 @@ __device__ __forceinline__ void read(Accumulator (&o)[S::kStrips], const typenam
   }
 }
 
-// X^T = Z^T - x for 16 tokens, with Z = w v.
+// Z^T = (w v)^T for 16 tokens, as operand for everyone.
 template <class S>
-__device__ __forceinline__ void store_x(Shared<S>& shared, const Accumulator (&x)[S::kStrips],
-                                        int index, int token) {
+__device__ __forceinline__ void store_targets(Shared<S>& shared, int index, int token) {
   const int lane = fresh_lane_index();
   const auto& values = shared.values[index % S::kValueBuffers];
 #pragma unroll
@@ -59,25 +58,28 @@ __device__ __forceinline__ void store_x(Shared<S>& shared, const Accumulator (&x
         to_accumulator(tile_fragment_transposed(values.w, token, s * kTile, lane));
     Accumulator z;
 #pragma unroll
-    for (int i = 0; i < 8; ++i) z.x[i] = fma_(w.x[i], v.x[i], -x[s].x[i]);
-    store_tile_fragment(shared.x, s * kTile, token,
+    for (int i = 0; i < 8; ++i) z.x[i] = w.x[i] * v.x[i];
+    store_tile_fragment(shared.z, s * kTile, token,
                         rounded<typename S::P>(to_operand<typename S::Operand>(z)), lane);
   }
 }
 
-// r = X^T A^T for 16 tokens and some strips from `column` on; A is lower triangular.
-template <class S, int Strips>
-__device__ __forceinline__ void solve(Accumulator (&r)[Strips], const typename S::Operand* x,
-                                      const typename S::Operand* a, int token, int column) {
+// r = Z^T A^T - r for 16 tokens; A is lower triangular.
+template <class S>
+__device__ __forceinline__ void solve(Accumulator (&r)[S::kStrips], const typename S::Operand* z,
+                                      const typename S::Operand* a, int token) {
   const int lane = fresh_lane_index();
-  clear(r);
+#pragma unroll
+  for (int s = 0; s < S::kStrips; ++s)
+#pragma unroll
+    for (int i = 0; i < 8; ++i) r[s].x[i] = -r[s].x[i];
 #pragma unroll
   for (int k = 0; k < kChunk; k += kTile) {
     if (k > token) break;
     const auto row = right_fragment(a, token, k, lane);
 #pragma unroll
-    for (int s = 0; s < Strips; ++s)
-      multiply_rounded<typename S::P>(r[s], tile_fragment(x, column + s * kTile, k, lane), row);
+    for (int s = 0; s < S::kStrips; ++s)
+      multiply_rounded<typename S::P>(r[s], tile_fragment(z, s * kTile, k, lane), row);
   }
 }
 

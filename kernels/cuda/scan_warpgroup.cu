@@ -8,14 +8,7 @@
 namespace gdr2::cuda {
 namespace scan {
 
-// A tensor with the roles of channels and columns exchanged: state_memory.cuh's tiles are [column,
-// channel], a warpgroup's are [channel, column].
-__device__ __forceinline__ StateTensor transposed(const StateTensor& s) {
-  return {s.data, s.sequence, s.head, s.v, s.k};
-}
-__device__ __forceinline__ StageTensor transposed(const StageTensor& s) {
-  return {s.data, s.chunk, s.head, s.column, s.row};
-}
+// state_memory.cuh's tiles are [column, channel], a warpgroup's are [channel, column].
 
 // The states that warpgroup `Group` carries: every second block of 64 channels, all of the CTA's
 // columns. With one block the second warpgroup carries nothing.
@@ -65,8 +58,8 @@ struct GroupState {
   }
 };
 
-// The pass through a sequence's chunks, seen by one warpgroup. The first forms X = Z - Ebar S and R
-// = A X, the second the output, and it copies v and w; both carry the state.
+// The pass through a sequence's chunks, seen by one warpgroup. The first forms R = A Z - Y S, the
+// second the output; both carry the state.
 template <class S, int Group>
 struct Walk {
   using Operand = typename S::Operand;
@@ -117,82 +110,59 @@ struct Walk {
     arrive_as_warp(shared.meetings.state_stands);
   }
 
+  // rows = A Z, whose second term is what rounding took from the first.
+  __device__ __forceinline__ void start_targets(Accumulator (&rows)[S::kStrips]) const {
+    const Operand* solution = ring.template wait<S::kSolve>();
+    start_product<LeftStorage::kRows, Product::kSet>(rows, solution, shared.z);
+    start_product<LeftStorage::kRows, Product::kAdd>(rows, solution, shared.z_rest);
+  }
+
   __device__ __forceinline__ void solve_chunks() {
     Meetings& meetings = shared.meetings;
     Accumulator rows[S::kStrips];
-    wait_transfer(meetings.values_stand, 0);
-    if (shared.work.chunks > 0) load_targets<S>(rows, shared, 0);
     publish_state();
     for (int index = 0; index < shared.work.chunks; ++index, ring.next_chunk()) {
       const uint32_t parity = index % 2;
-      wait_transfer(meetings.state_stands, parity);
       export_state(index);
+      wait_transfer(meetings.targets_stand, parity);
       begin_products();
+      start_targets(rows);
+      wait_transfer(meetings.state_stands, parity);
       start_state_product<0, Product::kSubtract>(rows);
       commit_products();
       decay_state(index);
-      wait_products<0>();
-      publish_operand<S>(shared.x, rows);
-      publish_to_engines();
-      arrive_as_warp(meetings.erased);
-      take_rest<S>(rows);  // R starts from what rounding took from X: A's diagonal is one
-      wait_transfer(meetings.erased, parity);
-
-      const Operand* solution = ring.template wait<S::kSolve>();
-      begin_products();
-      start_product<LeftStorage::kRows, Product::kAdd>(rows, solution, shared.x);
-      commit_products();
       if (index > 0) wait_transfer(meetings.rows_read, parity ^ 1);
       wait_products<0>();
       publish_operand<S>(shared.r, rows);
       publish_to_engines();
       arrive_as_warp(meetings.rows_stand);
+      arrive_as_warp(meetings.targets_read);
       wait_transfer(meetings.rows_stand, parity);
 
       begin_products();
       state.start_update(ring);
       commit_products();
       export_rows(index, rows);
-      wait_transfer(meetings.values_stand, parity ^ 1);
-      if (index + 1 < shared.work.chunks) load_targets<S>(rows, shared, index + 1);
       wait_products<0>();
+      wait_transfer(meetings.state_read, parity);
       publish_state();
     }
   }
 
-  __device__ __forceinline__ void write_output(int index, const Output<S>& o) const {
-    if (p.o.data == nullptr) return;
-    const Work& work = shared.work;
-    const int token = row_of_warp();
-    o.store(p.o.row<Operand>(work.sequence.batch,
-                             work.sequence.token + static_cast<int64_t>(index) * kChunk + token,
-                             work.hv),
-            p.o.token, work.rows(index) - token, work.first_column, p.V, p.o.pairs());
-  }
-
   __device__ __forceinline__ void read_chunks() {
     Meetings& meetings = shared.meetings;
-    ValueStream<S> values(shared, p);
-    for (int i = 0; i < S::kValueBuffers; ++i) values.fetch();
-    copy_wait<S::kValueBuffers - 1>();
-    arrive(meetings.values_stand);
     publish_state();
     Accumulator sums[S::kStrips];
-    Output<S> o;
     for (int index = 0; index < shared.work.chunks; ++index, ring.next_chunk()) {
       const uint32_t parity = index % 2;
-      wait_transfer(meetings.state_stands, parity);
       export_state(index);
+      wait_transfer(meetings.state_stands, parity);
       begin_products();
       start_state_product<1, Product::kSet>(sums);
       commit_products();
-      copy_wait<S::kValueBuffers - 2>();
-      arrive(meetings.values_stand);  // the next chunk's
-      values.fetch();                 // in place of this chunk's, of which Z stands
-      if (index > 0) write_output(index - 1, o);
       decay_state(index);
       wait_products<0>();
-      arrive_as_warp(meetings.rows_stand);
+      arrive_as_warp(meetings.state_read);
       wait_transfer(meetings.rows_stand, parity);
 
       const Operand* scores = ring.template wait<S::kSolve>() + kTileElements;
@@ -202,12 +172,14 @@ struct Walk {
       start_product<LeftStorage::kRows, Product::kAdd>(sums, scores, shared.r);
       commit_products();
       wait_products<1>();
+      wait_transfer(meetings.state_read, parity);
       publish_state();
+      if (index > 0) wait_transfer(meetings.output_read, parity ^ 1);
       wait_products<0>();
       arrive_as_warp(meetings.rows_read);
-      o.take(sums, p.scale);
+      publish_output<S>(shared.o, sums, p.scale);
+      arrive_as_warp(meetings.output_stands);
     }
-    if (shared.work.chunks > 0) write_output(shared.work.chunks - 1, o);
   }
 };
 
@@ -239,12 +211,13 @@ __device__ __forceinline__ void feed_chunks(WarpgroupShared<S>& shared,
                 shared.state[kb], work.first_column);
       wait_bulk_stores_read();
     }
-    arrive(meetings.rows_stand);
+    arrive(meetings.state_read);
     if (index > 0) {
       wait_transfer(meetings.rows_read, (index - 1) % 2);
       feeder.template refill<S::kSolve, S::kSteps>(index - 1);
     }
     wait_transfer(meetings.rows_stand, index % 2);
+    wait_transfer(meetings.state_read, index % 2);
     feeder.template refill<0, S::kSolve>(index);
     if (m.r != nullptr) {
       keep<S>(m.r_tile(c, work.hv, value_block), kTileElements, shared.r, work.first_column);
@@ -252,6 +225,31 @@ __device__ __forceinline__ void feed_chunks(WarpgroupShared<S>& shared,
     }
     arrive(meetings.rows_read);
   }
+}
+
+// A carrier warp: v and w in, Z formed of them, o out.
+template <class S>
+__device__ __forceinline__ void carry_chunks(WarpgroupShared<S>& shared, const DeviceProblem& p) {
+  Meetings& meetings = shared.meetings;
+  Carrier<S> carrier(shared, p, row_of_warp());
+  for (int i = 0; i < S::kValueBuffers; ++i) carrier.fetch();
+  const auto take_output = [&](int index) {
+    wait_transfer(meetings.output_stands, index % 2);
+    if (p.o.data != nullptr) carrier.store(index);
+    arrive_as_warp(meetings.output_read);
+  };
+  const int chunks = shared.work.chunks;
+  for (int index = 0; index < chunks; ++index) {
+    copy_wait<S::kValueBuffers - 1>();
+    sync_warp();
+    if (index > 0) wait_transfer(meetings.targets_read, (index - 1) % 2);
+    publish_targets(shared, shared.values[index % S::kValueBuffers]);
+    publish_to_engines();
+    arrive_as_warp(meetings.targets_stand);
+    carrier.fetch();  // in place of what is read
+    if (index > 0) take_output(index - 1);
+  }
+  if (chunks > 0) take_output(chunks - 1);
 }
 
 template <class S, int Group>
@@ -296,9 +294,12 @@ __global__ void __launch_bounds__(S::kThreads, 1)
     } else if (group == 1) {
       raise_registers<S::kRegisters>();
       walk_sequence<S, 1>(shared, p, stages);
+    } else if (group == 2) {
+      lower_registers<S::kCarrierRegisters>();
+      carry_chunks(shared, p);
     } else {
       lower_registers<S::kFeederRegisters>();
-      if (thread_index() == 2 * kWarpgroup) feed_chunks(shared, m);
+      if (thread_index() == 3 * kWarpgroup) feed_chunks(shared, m);
     }
   }
 }
@@ -325,8 +326,7 @@ void with_warpgroup_shape(const DeviceProblem& p, const Function& function) {
   dispatch_padded(p.K, [&](auto kp) {
     constexpr int KB = decltype(kp)::value / kChunk;
     if constexpr (KB <= 2) {
-      if (blocks % 2 == 0 && ctas / 2 > device * 3 / 4)
-        return function(WarpgroupShape<P, KB, 8>{});
+      if (blocks % 2 == 0 && ctas / 2 > device * 3 / 4) return function(WarpgroupShape<P, KB, 8>{});
     }
     if (ctas > device / 2) return function(WarpgroupShape<P, KB, 4>{});
     function(WarpgroupShape<P, KB, 2>{});

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The warpgroup scan's shared memory and what flows into it. Records arrive by bulk copies, two
 // neighbouring tiles a step, in a ring of slots that a warp of its own keeps full: as soon as a
-// slot's tiles are used, it starts the copy that takes their place. v and w, whose rows are
-// strided, arrive by the asynchronous copies of the second warpgroup.
+// slot's tiles are used, it starts the copy that takes their place. A warpgroup of carriers moves
+// what has strided rows: v and w in, of which it makes Z, and o out.
 #pragma once
 
 #include "kernels/cuda/device/warpgroup.cuh"
@@ -10,8 +10,8 @@
 
 namespace gdr2::cuda::scan {
 
-// As Shape; here a CTA has a multiprocessor to itself, two warpgroups and a third of which one thread
-// feeds them, and all slots of the ring are under way or in use.
+// As Shape; here a CTA has a multiprocessor to itself: two warpgroups, the carriers and a fourth one of
+// which one thread feeds them. All slots of the ring are under way or in use.
 template <class Products, int KeyBlocks, int Strips>
 struct WarpgroupShape {
   using P = Products;
@@ -20,31 +20,40 @@ struct WarpgroupShape {
   static constexpr int kSolve = KeyBlocks, kSteps = KeyBlocks + 1 + (KeyBlocks + 1) / 2;
   static constexpr int tiles(int step) { return KeyBlocks == 1 && step == kSteps - 1 ? 1 : 2; }
 
-  static constexpr int kThreads = 3 * kWarpgroup, kRegisters = 240, kFeederRegisters = 24;
+  static constexpr int kThreads = 4 * kWarpgroup;
+  static constexpr int kFeederRegisters = 24, kCarrierRegisters = Strips == 8 ? 40 : 56;
+  static constexpr int kRegisters =
+      (512 - kCarrierRegisters - kFeederRegisters) / 2;  // all there are
   static constexpr int kSlots = Strips == 2 ? 10 : Strips == 4 ? 8 : 6;
-  static constexpr int kValueBuffers = Strips == 2 ? 4 : Strips == 4 ? 3 : 2;
+  static constexpr int kValueBuffers = Strips == 2 ? 4 : Strips == 4 ? 2 : 1;
   // The decay comes with the solve step and is used before that chunk's first slots are free; one
   // buffer more, so that nothing is written while a warp may still be about to leave its reading.
   static constexpr int kDecayBuffers = (kSlots + kSteps - 1 - kSolve) / kSteps + 1;
   static_assert(kSteps <= kSlots);
 };
 
-// What the warps of a chunk wait for; one phase a chunk.
+// What the warps of a chunk wait for; one phase a chunk. Who waits for a phase has a part in the next
+// one, so that none is missed.
 struct Meetings {
-  Transfer state_stands;  // S as operand, by both warpgroups
-  Transfer values_stand;  // v and w, by the second's threads, that copy them
-  Transfer erased;        // X as operand, by the first
-  Transfer
-      rows_stand;      // R as operand, by the first; S is read by the second and kept by the feeder
-  Transfer rows_read;  // R is read by the second and kept by the feeder
+  Transfer state_stands;   // S as operand, by both warpgroups
+  Transfer targets_stand;  // Z as operands, by the carriers
+  Transfer targets_read;   // by the first
+  Transfer rows_stand;     // R as operand, by the first, which has read S
+  Transfer state_read;     // by the second, and kept by the feeder
+  Transfer rows_read;      // by the second, and kept by the feeder
+  Transfer output_stands;  // by the second
+  Transfer output_read;    // by the carriers
 
   __device__ __forceinline__ void start() {
     constexpr int kWarps = kWarpgroup / kWarp;
     start_transfer(state_stands, 2 * kWarps);
-    start_transfer(values_stand, kWarpgroup);
-    start_transfer(erased, kWarps);
-    start_transfer(rows_stand, 2 * kWarps + 1);
+    start_transfer(targets_stand, kWarps);
+    start_transfer(targets_read, kWarps);
+    start_transfer(rows_stand, kWarps);
+    start_transfer(state_read, kWarps + 1);
     start_transfer(rows_read, kWarps + 1);
+    start_transfer(output_stands, kWarps);
+    start_transfer(output_read, kWarps);
   }
 };
 
@@ -52,11 +61,13 @@ template <class S>
 struct WarpgroupShared {
   using Operand = typename S::Operand;
   alignas(1024) Operand slot[S::kSlots][2 * kTileElements];
-  Operand state[S::kKeyBlocks][S::kColumns * kChunk];        // S^T as operand: [column, channel]
-  Operand x[S::kColumns * kChunk], r[S::kColumns * kChunk];  // X^T, R^T: [column, token]
+  Operand state[S::kKeyBlocks][S::kColumns * kChunk];  // S^T as operand: [column, channel]
+  Operand r[S::kColumns * kChunk];                     // R^T: [column, token]
+  Operand z[S::kColumns * kChunk], z_rest[S::kColumns * kChunk];  // Z^T in two terms
   struct Values {
     Operand v[kTileElements / 4 * S::kStrips], w[kTileElements / 4 * S::kStrips];
-  } values[S::kValueBuffers];  // [token, column], see value_at
+  } values[S::kValueBuffers];       // [token, column], see value_at
+  Operand o[S::kColumns * kChunk];  // likewise
   float decay[S::kDecayBuffers][S::kKeyBlocks * kChunk];
   Transfer arrives[S::kSlots];
   Meetings meetings;
@@ -146,60 +157,100 @@ __device__ __forceinline__ int value_at(int token, int column) {
          column % 8;
 }
 
-template <class S>
-struct PlaceOfValue {
-  __device__ __forceinline__ int operator()(int r, int c) const { return value_at<S>(r, c); }
-};
+// 8 elements whose address allows no 16-byte access, in the widest pieces that it does; those past
+// `columns` are zero.
+template <class T>
+GDR2_NOINLINE __device__ void copy_unaligned_unit(T* target, const T* source, int aligned,
+                                                  int columns) {
+  const int unit = aligned / static_cast<int>(sizeof(T)), step = unit > 0 ? unit : 1;
+#pragma unroll 1
+  for (int i = 0; i < 8; i += step) {
+    const bool valid = i < columns;
+    if (aligned == 8) {
+      copy_async_small<8>(target + i, valid ? source + i : source, valid);
+    } else if (aligned == 4) {
+      copy_async_small<4>(target + i, valid ? source + i : source, valid);
+    } else {
+      target[i] = valid ? source[i] : T{};
+    }
+  }
+}
 
-// A warpgroup's copies of v and w, chunk after chunk; each chunk one group.
+template <class T>
+GDR2_NOINLINE __device__ void store_unaligned_unit(T* target, const T* unit, int columns) {
+#pragma unroll 1
+  for (int i = 0; i < 8 && i < columns; ++i) target[i] = unit[i];
+}
+
+// A carrier warp's 16 tokens: v and w in, chunk after chunk, each chunk one group; o out. A lane has
+// half of a row of every strip.
 template <class S>
-struct ValueStream {
+struct Carrier {
   using Operand = typename S::Operand;
-  static constexpr int kUnits = S::kColumns / 8, kRowStep = kWarpgroup / kUnits;
-
   WarpgroupShared<S>& shared;
   const DeviceProblem& p;
-  const Operand *v, *w;  // this thread's, vector path only
-  int index = 0;         // the next chunk
+  int row, columns, place;  // of strip 0: in the chunk, left of V, in a value tile
+  const Operand *v, *w;
+  Operand* o;
+  int fetched = 0;  // chunks
 
-  __device__ __forceinline__ ValueStream(WarpgroupShared<S>& shared, const DeviceProblem& p)
+  __device__ __forceinline__ Carrier(WarpgroupShared<S>& shared, const DeviceProblem& p, int token)
       : shared(shared), p(p) {
     const Work& work = shared.work;
-    const int r = thread_index() % kWarpgroup / kUnits,
-              c = work.first_column + thread_index() % kUnits * 8;
-    v = p.v.row<const Operand>(work.sequence.batch, work.sequence.token + r, work.hv) + c;
-    w = p.w.row<const Operand>(work.sequence.batch, work.sequence.token + r, work.hv) + c;
+    const int lane = lane_index(), column = work.first_column + lane % 2 * 8;
+    row = token + lane / 2;
+    columns = p.V - column;
+    place = value_at<S>(row, lane % 2 * 8);
+    const int64_t first = work.sequence.token + row;
+    v = p.v.row<const Operand>(work.sequence.batch, first, work.hv) + column;
+    w = p.w.row<const Operand>(work.sequence.batch, first, work.hv) + column;
+    o = p.o.row<Operand>(work.sequence.batch, first, work.hv) + column;
   }
 
+  // The next chunk's v and w, zero past the tail and past V.
   __device__ __forceinline__ void fetch() {
-    if (index < shared.work.chunks) {  // a group in any case
-      auto& values = shared.values[index % S::kValueBuffers];
-      fetch_columns(values.v, p.v, v);
-      fetch_columns(values.w, p.w, w);
+    if (fetched < shared.work.chunks) {  // a group in any case
+      auto& values = shared.values[fetched % S::kValueBuffers];
+      fetch_rows(values.v, p.v, v);
+      fetch_rows(values.w, p.w, w);
     }
-    ++index;
+    ++fetched;
     copy_commit();
   }
 
- private:
-  // Zero past the tail and past V.
-  __device__ __forceinline__ void fetch_columns(Operand* tile, const TokenTensor& x,
-                                                const Operand*& source) const {
-    const Work& work = shared.work;
-    const int thread = fresh_thread_index() % kWarpgroup, rows = work.rows(index);
-    if (x.vector) {
-      const int r = thread / kUnits, c = thread % kUnits * 8;
-      static_assert(kRowStep % 8 == 0);  // so that rows r + kRowStep i have r's permutation
-      copy_rows_async<kRowStep, kChunk>(tile + value_at<S>(r, c), S::kColumns, source, x.token, r,
-                                        rows, work.first_column + c < p.V,
-                                        static_cast<const Operand*>(x.data));
-      source += kChunk * x.token;
-      return;
+  // Chunk `index` of o; chunk after chunk.
+  __device__ __forceinline__ void store(int index) {
+    const bool valid = row < shared.work.rows(index);
+#pragma unroll 2
+    for (int s = 0; s < S::kStrips; ++s) {
+      const Operand* unit = shared.o + (place ^ s * kTile);
+      if (!valid || columns <= s * kTile) continue;
+      if (p.o.vector) {
+        *reinterpret_cast<Pack16*>(o + s * kTile) = *reinterpret_cast<const Pack16*>(unit);
+      } else {
+        store_unaligned_unit(o + s * kTile, unit, columns - s * kTile);
+      }
     }
-    const Operand* row = x.row<const Operand>(
-        work.sequence.batch, work.sequence.token + static_cast<int64_t>(index) * kChunk, work.hv);
-    copy_unaligned_rows<S::kColumns, kWarpgroup, PlaceOfValue<S>>(
-        tile, row + work.first_column, x.token, x.aligned, rows, p.V - work.first_column, thread);
+    o += kChunk * p.o.token;
+  }
+
+ private:
+  __device__ __forceinline__ void fetch_rows(Operand* tile, const TokenTensor& x,
+                                             const Operand*& source) const {
+    const bool inside = row < shared.work.rows(fetched);
+    const Operand* live = static_cast<const Operand*>(x.data);
+#pragma unroll 2
+    for (int s = 0; s < S::kStrips; ++s) {
+      Operand* target = tile + (place ^ s * kTile);
+      const bool valid = inside && columns > s * kTile;
+      if (x.vector) {
+        copy_async_16(target, valid ? source + s * kTile : live, valid);
+      } else {
+        copy_unaligned_unit(target, valid ? source + s * kTile : live, x.aligned,
+                            valid ? columns - s * kTile : 0);
+      }
+    }
+    source += kChunk * x.token;
   }
 };
 

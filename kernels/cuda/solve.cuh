@@ -44,7 +44,6 @@ __device__ __forceinline__ void store_four(float* target, float sign, const floa
 
 // The diagonal blocks by threads 0 .. 63, a column each; zeros above the diagonal.
 __device__ __forceinline__ void invert_diagonal_blocks(float* T, int thread) {
-  if (thread >= kChunk) return;
   const int j = thread % kDiagonal, first = thread - j;
   float* block = T + first * kMatrixLd + first;
   float x[kDiagonal];
@@ -99,11 +98,9 @@ __device__ __forceinline__ void join_halves(float* T, float* scratch, ThreadPlac
   sync_threads();
 }
 
-// scratch: [32, 32]. Barriers inside and at the end.
-__device__ __forceinline__ void invert_unit_lower(float* T, float* scratch) {
+// The rest, once the diagonal blocks stand. scratch: [32, 32]. Barriers inside and at the end.
+__device__ __forceinline__ void join_inverted_blocks(float* T, float* scratch) {
   const ThreadPlace at = ThreadPlace::here();
-  invert_diagonal_blocks(T, at.thread());
-  sync_threads();
   join_pairs(T, scratch, at.thread());
   join_halves(T, scratch, at);
 }

@@ -68,12 +68,13 @@ Values<double> each(Values<double> values, const Change& change) {
 
 /// The deviation of the joined results: chunk borders of the parts lie elsewhere than those of the
 /// whole, and with them what an element's error is.
-Values<double> deviation(const Kernel& kernel, const Resumed& parts) {
-  const auto squares = [&](const Call& call) {
-    return each(Margin(kernel, call).sigma(), [](double s) { return s * s; });
+Margin::SigmaOf deviation(const Kernel& kernel, const Resumed& parts) {
+  return [first = Margin(kernel, parts.first), second = Margin(kernel, parts.second)](Look look) {
+    const auto squares = [&](const Margin& part) {
+      return each(part.sigma(look), [](double s) { return s * s; });
+    };
+    return each(joined(squares(first), squares(second)), [](double variance) { return std::sqrt(variance); });
   };
-  return each(joined(squares(parts.first), squares(parts.second)),
-              [](double variance) { return std::sqrt(variance); });
 }
 
 Verdict split_and_resumed(const Kernel& kernel, const Case& c) {
@@ -89,7 +90,7 @@ Verdict split_and_resumed(const Kernel& kernel, const Case& c) {
       // Rounding of the first part goes through the second as it does through the whole.
       auto margin = Margin(kernel, alone).with(Margin(kernel, alone));
       const auto joined = parts.results();
-      if (!margin.beyond(whole, joined)) continue;
+      if (margin.near(whole, joined)) continue;  // without the envelopes of the parts
       if (auto found = margin.with(deviation(kernel, parts)).beyond(whole, joined))
         return fmt::format("resumed at token {}: {}", t, *found);
     }

@@ -98,7 +98,9 @@ Verdict shared_heads_gradients(const Kernel& kernel, const Case& c) {
     Values<double> summed;
     for (const auto& [name, tensor] : run(kernel, repeated))
       summed[name] = added_up(call.problem, name, tensor.to_doubles());
-    const auto of_sums = added_up_in_squares(call.problem, Margin(kernel, repeated).sigma());
+    const auto of_sums = [&, terms = Margin(kernel, repeated)](Look look) {
+      return added_up_in_squares(call.problem, terms.sigma(look));
+    };
     return Margin(kernel, call).with(of_sums).beyond(run(kernel, call), summed);
   });
 }

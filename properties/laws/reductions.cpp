@@ -207,6 +207,18 @@ struct Sums {
   }
 };
 
+Violation tied_sums_beyond(const Problem& p, const Rule& rule, const Tensors& got, const OlderResults& want,
+                           const Margin& margin) {
+  Sums beta(p), g(p);
+  beta.add(p, Name::db, got.at(Name::db), margin);
+  beta.add(p, Name::dw, got.at(Name::dw), margin);
+  g.add(p, Name::dg, got.at(Name::dg), margin);
+  if (rule.beta)
+    if (auto found = beta.beyond(p, "dbeta", want.dbeta_)) return found;
+  if (rule.scalar_g) return g.beyond(p, "dg", want.dg_sum_);
+  return std::nullopt;
+}
+
 /// Independent references keep every state: so many numbers are enough.
 constexpr std::int64_t kMostNumbers = std::int64_t{1} << 26;
 
@@ -230,14 +242,8 @@ Verdict reduce(const Kernel& kernel, const Case& c, const Rule& rule) {
     if (rule.scalar_g || rule.g == 0) want.values.erase(Name::dg);
     if (auto found = margin.beyond(got, want.values)) return found;
     if (!p.backward) return std::nullopt;
-    Sums beta(p), g(p);
-    beta.add(p, Name::db, got.at(Name::db), margin);
-    beta.add(p, Name::dw, got.at(Name::dw), margin);
-    g.add(p, Name::dg, got.at(Name::dg), margin);
-    if (rule.beta)
-      if (auto found = beta.beyond(p, "dbeta", want.dbeta_)) return found;
-    if (rule.scalar_g) return g.beyond(p, "dg", want.dg_sum_);
-    return std::nullopt;
+    if (!tied_sums_beyond(p, rule, got, want, margin)) return std::nullopt;
+    return tied_sums_beyond(p, rule, got, want, margin.looked_at_again());
   });
 }
 

@@ -76,7 +76,7 @@ Case random_case(Format dtype, std::int64_t number) {
   draw_sizes(dice, c.problem);
   draw_sequences(dice, c.problem);
   draw_options(dice, c.problem);
-  c.recipe = recipes()[dice.between("recipe", 0, std::ssize(recipes()) - 1)].name;
+  c.recipe = drawn_recipes()[dice.between("recipe", 0, std::ssize(drawn_recipes()) - 1)].name;
   c.seed = std::uint64_t(number) + 1;
   validate(c.problem);
   return c;

@@ -69,7 +69,7 @@ rc::Gen<Case> any_case(const std::vector<Format>& dtypes) {
     draw_sizes(c.problem);
     draw_sequences(c.problem);
     draw_options(c.problem);
-    c.recipe = recipes()[*rc::gen::inRange<std::size_t>(0, recipes().size())].name;
+    c.recipe = drawn_recipes()[*rc::gen::inRange<std::size_t>(0, drawn_recipes().size())].name;
     validate(c.problem);
     return c;
   });

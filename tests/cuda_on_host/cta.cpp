@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/cuda_on_host/cta.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -48,8 +49,30 @@ void Cta::entry() {
   std::abort();  // a finished fiber is never resumed
 }
 
+// The latest of the runnable threads that is not starved, to the back; those that poll get some turns
+// before a starved one gets its own.
+void Cta::starve() {
+  constexpr int kTurns = 8;
+  const auto of_others = [this](int thread) {
+    return static_cast<uint64_t>(thread / 32) != launch_.seed;
+  };
+  auto other = std::find_if(runnable_.rbegin(), runnable_.rend(), of_others);
+  if (other == runnable_.rend() && !yielded_.empty() && turns_ < kTurns) {
+    ++turns_;
+    runnable_.insert(runnable_.end(), yielded_.begin(), yielded_.end());
+    yielded_.clear();
+    other = std::find_if(runnable_.rbegin(), runnable_.rend(), of_others);
+  }
+  if (other == runnable_.rend()) {
+    turns_ = 0;
+  } else {
+    std::iter_swap(other, runnable_.rbegin());
+  }
+}
+
 int Cta::next_runnable() {
   int thread = -1;
+  if (launch_.order == Order::kStarved) starve();
   if (launch_.order == Order::kForward) {
     thread = runnable_[first_runnable_++];
   } else {

@@ -80,6 +80,7 @@ class Cta {
   };
 
   static void entry();
+  void starve();
   int next_runnable();
   bool anyone_runnable();
   void wait(const char* what, int id);
@@ -93,6 +94,7 @@ class Cta {
   Context scheduler_;
   std::vector<Thread> threads_;
   std::vector<int> runnable_;
+  int turns_ = 0;             // that those who poll have had before a starved thread
   std::vector<int> yielded_;  // run again when nobody else can, whatever the order: they poll
   size_t first_runnable_ = 0;
   std::vector<Barrier> barriers_;

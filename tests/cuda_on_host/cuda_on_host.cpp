@@ -29,6 +29,10 @@ void choose_order_from_environment() {
     chosen_order = Order::kShuffled;
     if (text.size() > 9) chosen_seed = std::stoull(text.substr(9));
   }
+  if (text.rfind("starved:", 0) == 0) {
+    chosen_order = Order::kStarved;
+    chosen_seed = std::stoull(text.substr(8));
+  }
 }
 
 void check_launch(const char* kernel, dim3 grid, int threads, size_t shared_bytes) {

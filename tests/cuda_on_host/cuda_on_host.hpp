@@ -23,7 +23,7 @@
 //   - or link gdr2_cuda_on_host and call launch functions with host pointers, as
 //     tests/kernels/cuda/*_test.cu do (they run the same on a GPU).
 // -fsanitize=address,undefined sees global buffers, shared memory and the fibers' stacks.
-// GDR2_ON_HOST_ORDER=forward|reverse|shuffled[:seed] in the environment picks the order.
+// GDR2_ON_HOST_ORDER=forward|reverse|shuffled[:seed]|starved:warp in the environment picks the order.
 #pragma once
 
 #include <array>
@@ -53,8 +53,10 @@ class EmulationError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// In which order the runnable threads of a CTA go on.
-enum class Order { kForward, kReverse, kShuffled };
+// In which order the runnable threads of a CTA go on. kStarved: the threads of the warp whose number is
+// the seed go on only when nobody else gets any further, so that the others are as far ahead of it as
+// they can be: who waits for a phase that is over twice shows.
+enum class Order { kForward, kReverse, kShuffled, kStarved };
 void set_order(Order order, uint64_t seed = 0);
 
 // The device that is emulated, 90 (Hopper) or 80; GDR2_ON_HOST_CAPABILITY in the environment says

@@ -69,7 +69,7 @@ inline size_t shared_memory_limit() {
 // multiprocessor's largest share of it: kernels that want different shares do not run beside each
 // other. Both are the same for every launch, so each thread says them once, in any order.
 inline void allow_shared_memory(const char* name, const void* kernel) {
-  thread_local std::set<std::pair<int, const void*> > allowed;
+  thread_local std::set<std::pair<int, const void*>> allowed;
   int device = 0;
   check(cudaGetDevice(&device), "cudaGetDevice");
   if (allowed.contains({device, kernel})) return;

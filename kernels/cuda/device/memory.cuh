@@ -39,6 +39,23 @@ __device__ __forceinline__ T load_read_only(const T* source) {
 #endif
 }
 
+// Four of them, aligned to four.
+template <class T>
+__device__ __forceinline__ Pack<T, 4> load_read_only_four(const T* source) {
+#if defined(GDR2_CUDA_ON_HOST)
+  on_host::check_aligned(source, 4 * sizeof(T), "load_read_only_four");
+  return *reinterpret_cast<const Pack<T, 4>*>(source);
+#else
+  Pack<T, 4> x;
+  if constexpr (sizeof(T) == 2) {
+    *reinterpret_cast<uint2*>(&x) = __ldg(reinterpret_cast<const uint2*>(source));
+  } else {
+    *reinterpret_cast<uint4*>(&x) = __ldg(reinterpret_cast<const uint4*>(source));
+  }
+  return x;
+#endif
+}
+
 // A store of data that this kernel does not read again (evicted first).
 __device__ __forceinline__ void store_streaming_16(void* target, Pack16 v) {
 #if defined(GDR2_CUDA_ON_HOST)

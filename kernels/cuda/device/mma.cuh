@@ -105,6 +105,17 @@ __device__ __forceinline__ OperandTile<P> rounded(const OperandTile<P>& f) {
   }
 }
 
+// x minus what it is as operand.
+template <class P>
+__device__ __forceinline__ Accumulator rest_of(const Accumulator& x) {
+  using Operand = typename P::Operand;
+  const Accumulator operand = to_accumulator<Operand>(rounded<P>(to_operand<Operand>(x)));
+  Accumulator rest;
+#pragma unroll
+  for (int e = 0; e < 8; ++e) rest.x[e] = x.x[e] - operand.x[e];
+  return rest;
+}
+
 // c += A B, with bt = B^T.
 template <class P>
 __device__ __forceinline__ void multiply(Accumulator& c, const OperandTile<P>& a,

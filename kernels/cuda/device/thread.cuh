@@ -38,7 +38,7 @@ __device__ __forceinline__ void sync_named(int id, int threads) {
 // The 32 lanes of a warp: orders their accesses to memory.
 __device__ __forceinline__ void sync_warp() { __syncwarp(); }
 
-// A kernel that was launched as `beside` starts when every CTA of the kernel before it on the
+// A kernel that was launched as Start::kBeside starts when every CTA of the kernel before it on the
 // stream has called let_next_start() or has ended. wait_for_previous() returns when that kernel and
 // all before it have ended; called by any one thread, the kernel behind waits for them too.
 __device__ __forceinline__ void let_next_start() {

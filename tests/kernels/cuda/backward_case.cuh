@@ -230,10 +230,11 @@ inline BackwardResult run_backward(const BackwardCase& c, const ForwardInputs& x
   p.dh0 = state_tensor(dh0.data(), c);
   p.dA_log = {dA_log.data(), 1, 0, GDR2_F32}, p.ddt_bias = {ddt_bias.data(), c.K, 1, GDR2_F32};
 
-  const DeviceBuffer<unsigned char> workspace(backward_workspace_bytes(p), poison),
+  const uint64_t bytes = backward_workspace_bytes(p, c.saved);
+  const DeviceBuffer<unsigned char> workspace(bytes, poison),
       saved(saved_bytes(p), poison);
   gdr2_workspace memory{};
-  memory.data = workspace.data(), memory.bytes = backward_workspace_bytes(p);
+  memory.data = workspace.data(), memory.bytes = bytes;
   if (c.saved) {
     memory.saved = saved.data(), memory.saved_bytes = saved_bytes(p);
     DeviceProblem forward = p;

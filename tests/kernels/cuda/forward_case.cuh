@@ -284,7 +284,8 @@ inline int64_t chunks_of(const ForwardCase& c) {
 
 struct ForwardResult {
   Forward y;
-  // H [chunks, HV, K, V]; T A AQK [chunks, H, 64, 64]; R [chunks, HV, 64, V]
+  // H [chunks, HV, K, V]; T A AQK [chunks, H, 64, 64]; Y [chunks, H, 64, K];
+  // R [chunks, HV, 64, V]
   std::vector<float> stage[GDR2_STAGE_COUNT];
   uint64_t workspace_bytes;
 };
@@ -319,10 +320,11 @@ inline ForwardResult run_forward(const ForwardCase& c, const ForwardInputs& x,
   p.h0 = state_tensor(c.h0 ? h0.data() : nullptr, c), p.ht = state_tensor(ht.data(), c);
   p.A_log = {A_log.data(), 1, 0, GDR2_F32}, p.dt_bias = {dt_bias.data(), c.K, 1, GDR2_F32};
 
-  const DeviceBuffer<unsigned char> workspace(forward_workspace_bytes(p), poison),
+  const uint64_t bytes = forward_workspace_bytes(p, c.saved);
+  const DeviceBuffer<unsigned char> workspace(bytes, poison),
       saved(saved_bytes(p), poison);
   gdr2_workspace memory{};
-  memory.data = workspace.data(), memory.bytes = forward_workspace_bytes(p);
+  memory.data = workspace.data(), memory.bytes = bytes;
   if (c.saved) memory.saved = saved.data(), memory.saved_bytes = saved_bytes(p);
 
   gdr2_outputs outputs{};
@@ -337,7 +339,7 @@ inline ForwardResult run_forward(const ForwardCase& c, const ForwardInputs& x,
   if (c.stages) {
     want(GDR2_STAGE_H, c.HV, c.K, c.V), want(GDR2_STAGE_R, c.HV, kChunk, c.V);
     want(GDR2_STAGE_T, c.H, kChunk, kChunk), want(GDR2_STAGE_A, c.H, kChunk, kChunk),
-        want(GDR2_STAGE_AQK, c.H, kChunk, kChunk);
+        want(GDR2_STAGE_AQK, c.H, kChunk, kChunk), want(GDR2_STAGE_Y, c.H, kChunk, c.K);
   }
   launch_forward(p, outputs, memory);
 

@@ -165,6 +165,18 @@ TEST_P(ForwardTest, StagesAreWhatTheyAreCalled) {
         largest = std::max(largest, std::abs(A[at + j]));
       }
   EXPECT_TRUE(residual <= 64 * 0x1p-24 * largest) << residual << " of " << largest;
+
+  // Y = A Ebar
+  std::vector<double> Y(chunks * 64 * c.K);
+  for (int64_t t = 0; t < c.T; ++t)
+    for (int64_t s = t / 64 * 64; s <= t; ++s)
+      for (int64_t i = 0; i < c.K; ++i) {
+        double g = 0;
+        for (int64_t m = s / 64 * 64; m <= s; ++m) g += x.g.at(0, m, 0, i);
+        Y[t * c.K + i] +=
+            A[t * 64 + s % 64] * x.b.at(0, s, 0, i) * x.k.at(0, s, 0, i) * std::exp(g);
+      }
+  expect_near(as_double(r.stage[GDR2_STAGE_Y]), Y, "Y");
 }
 
 // Tokens after t are replaced, their decays by a spike: what came before keeps its bits.

@@ -145,8 +145,8 @@ TEST(CudaLibraryTest, TensorsAreJudgedByName) {
   expect_bad("A_log", [](Arguments& a) { a.problem.gate = GDR2_GATE_SOFTPLUS; });
   expect_bad("o", [](Arguments& a) { a.outputs.o.data = nullptr; });
   expect_bad("ht", [](Arguments& a) { a.outputs.ht = {a.memory, {}, GDR2_F16, 0}; });
-  expect_unsupported("stage[4]", [](Arguments& a) {
-    a.outputs.stage[GDR2_STAGE_Y] = {a.memory, {}, GDR2_F32, 0};
+  expect_unsupported("stage[5]", [](Arguments& a) {
+    a.outputs.stage[GDR2_STAGE_U] = {a.memory, {}, GDR2_F32, 0};
   });
   expect_refused(backward, GDR2_BAD_ARGUMENT, "d_o",
                  [](Arguments& a) { a.cotangents.d_o = a.inputs.g; });
@@ -185,11 +185,12 @@ TEST(CudaLibraryTest, AQueryGivesTheContractAndTheSizes) {
   const gdr2_capability forward = asked(good_problem(), GDR2_PASS_FORWARD);
   EXPECT_TRUE(both.supported && forward.supported);
   EXPECT_EQ(forward.contract.operand, GDR2_FORMAT_BF16);
-  EXPECT_EQ(forward.contract.auxiliary, GDR2_NOT_ROUNDED);
+  EXPECT_EQ(forward.contract.auxiliary, GDR2_FORMAT_F32);
   EXPECT_EQ(forward.contract.solve, GDR2_FORMAT_F32);
   EXPECT_GT(forward.workspace_bytes, 0u);
   EXPECT_GT(forward.saved_bytes, 0u);
   EXPECT_GE(both.workspace_bytes, forward.workspace_bytes);
+  EXPECT_LE(both.workspace_bytes_with_saved + both.saved_bytes, both.workspace_bytes);
   EXPECT_TRUE(forward.stages >> GDR2_STAGE_H & 1u);
   EXPECT_TRUE(both.stages >> GDR2_STAGE_DH & 1u);
 }

@@ -18,4 +18,5 @@ set(GDR2_CUDA_LIBRARY_TEST ${CMAKE_CURRENT_LIST_DIR}/library_test.cpp)
 set(GDR2_EMULATION_TEST
   ${CMAKE_CURRENT_LIST_DIR}/emulation_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/halves_test.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/shared_memory_test.cpp)
+  ${CMAKE_CURRENT_LIST_DIR}/shared_memory_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/starved_test.cpp)
