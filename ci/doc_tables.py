@@ -44,6 +44,14 @@ def laws(report):
             f"\n{study['caught']} of {len(study['faults'])} faults break a law.\n")
 
 
+def law_times(report):
+    """What each law on a case took, without those that say nothing of it."""
+    rows = [[f"`{case['note']}`", case["verdict"]["state"], f"{1e3 * case['seconds']:.1f}"]
+            for case in report["cases"] if case["verdict"]["state"] != "SKIPPED"]
+    rows[0][2] += " (inputs are drawn)"
+    return origin(report) + table(["law", "state", "ms"], rows)
+
+
 def shrunk(report):
     """Planted faults that a search found, and what is left of each case."""
     study = report["search"]

@@ -10,7 +10,13 @@
 namespace gdr2::laws {
 namespace {
 
-constexpr std::int64_t kLarge = 1 << 22;  // elements of v: to draw more than that takes a second
+constexpr std::int64_t kLarge = 1 << 24;  // elements: to draw more than that takes a second
+
+std::int64_t input_elements(const Problem& problem) {
+  std::int64_t count = 0;
+  for (const auto name : input_names(problem)) count += element_count(shape_of(problem, name));
+  return count;
+}
 
 /// The last large case, as it was drawn: no kernel gets these arrays, only copies of them.
 Arrays large_inputs(const MemorySpace& space, const Case& c) {
@@ -30,8 +36,7 @@ Arrays large_inputs(const MemorySpace& space, const Case& c) {
 }  // namespace
 
 PlacedCall placed_call(const Kernel& kernel, const Case& c) {
-  if (element_count(shape_of(c.problem, Name::v)) >= kLarge)
-    return {c.problem, large_inputs(kernel.memory(), c)};
+  if (input_elements(c.problem) >= kLarge) return {c.problem, large_inputs(kernel.memory(), c)};
   return {c.problem, placed(kernel.memory(), make_inputs(c))};
 }
 

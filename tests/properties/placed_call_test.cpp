@@ -25,12 +25,12 @@ TEST(PlacedCall, HoldsTheValuesOfTheCase) {
 
 /// What one law does to a large case's inputs, or a kernel to the inputs it was handed, no other law meets.
 TEST(PlacedCall, OfALargeCaseHasMemoryOfItsOwn) {
-  const char* large = "T=65536 K=1 V=64 pass=fwd";
+  const char* large = "B=2 T=1 K=4096 V=2048 h0=1 pass=fwd";
   const auto first = call_of(large);
   const auto value = first.inputs.at(Name::v).get(7);
   fill(first.inputs.at(Name::v), 99);
   EXPECT_EQ(call_of(large).inputs.at(Name::v).get(7), value);
-  EXPECT_NE(call_of("T=65536 K=1 V=64 pass=fwd seed=2").inputs.at(Name::v).get(7), value);
+  EXPECT_NE(call_of("B=2 T=1 K=4096 V=2048 h0=1 pass=fwd seed=2").inputs.at(Name::v).get(7), value);
 }
 
 TEST(PlacedCall, SelectsSequencesAsTensorsAreSelected) {
