@@ -49,7 +49,7 @@ void Cta::entry() {
   std::abort();  // a finished fiber is never resumed
 }
 
-// The latest of the runnable threads that is not starved, to the back; those that poll get some turns
+// To the back: the latest of the runnable threads that is not starved. Those that poll get some turns
 // before a starved one gets its own.
 void Cta::starve() {
   constexpr int kTurns = 8;
@@ -63,11 +63,9 @@ void Cta::starve() {
     yielded_.clear();
     other = std::find_if(runnable_.rbegin(), runnable_.rend(), of_others);
   }
-  if (other == runnable_.rend()) {
-    turns_ = 0;
-  } else {
-    std::iter_swap(other, runnable_.rbegin());
-  }
+  if (other != runnable_.rend()) return std::iter_swap(other, runnable_.rbegin());
+  turns_ = 0;  // any of them, since they may wait for each other
+  std::swap(runnable_[mix(draws_++) % runnable_.size()], runnable_.back());
 }
 
 int Cta::next_runnable() {
