@@ -195,10 +195,11 @@ class ChunkForm : Elementwise<Arithmetic> {
     return sum(0, 0);
   }
 
+  bool has_auxiliaries() const { return c_.auxiliary != Format::kNone; }
+
   /// R = A (Z - Ebar S), or U - Y S from stored U = A Z and Y = A Ebar.
   Matrix<Real> residual(const Stages<Real>& s) const {
-    if (c_.auxiliary == Format::kNone)
-      return product(s.A, plus(s.Z, -product(s.Ebar, s.S)));
+    if (!has_auxiliaries()) return product(s.A, plus(s.Z, -product(s.Ebar, s.S)));
     const auto Y = stored(product(s.A, s.Ebar)), U = stored(product(s.A, s.Z));
     return plus(U, -product(Y, s.S));
   }
@@ -263,9 +264,12 @@ class ChunkForm : Elementwise<Arithmetic> {
     const auto dQg = formed(Site::kdQg, s, by_scale(product(dO, s.S.transpose())));
     const auto dEbar = formed(Site::kdEbar, s, -product(P, s.S.transpose()));
     const auto dKt = formed(Site::kdKt, s, product(s.R, dS.transpose()));
+    // Ebar^T P = Y^T dR: through whichever the forward has
+    const auto kept_dS = plus(row_scaled(s.gamma_C, dS), by_scale(product(s.Qg.transpose(), dO)));
     d.S0 = formed(Site::kdS0, s,
-                  add_product(plus(row_scaled(s.gamma_C, dS), by_scale(product(s.Qg.transpose(), dO))),
-                              -s.Ebar.transpose(), P));
+                  has_auxiliaries()
+                      ? add_product(kept_dS, -stored(product(s.A, s.Ebar)).transpose(), dR)
+                      : add_product(kept_dS, -s.Ebar.transpose(), P));
     ar_.round(c_.state, d.S0);
     // Z = w * v
     d.v.middleRows(t, n) = formed(Site::kdv, s, times(s.w, P)).topRows(n);
