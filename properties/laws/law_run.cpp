@@ -71,16 +71,21 @@ Tensor changed(const Tensor& tensor, const Change& change) {
 
 Sequence sequence_of(const Problem& problem, std::int64_t n) { return problem.sequences()[n]; }
 
+Problem select(const Problem& problem, const std::vector<std::int64_t>& order) {
+  auto selected = problem;
+  if (problem.lens.empty()) {
+    selected.B = std::int64_t(order.size());
+    return selected;
+  }
+  selected.lens.clear();
+  selected.T = 0;
+  for (auto n : order) selected.lens.push_back(problem.lens[n]), selected.T += problem.lens[n];
+  return selected;
+}
+
 Call select(const Call& call, const std::vector<std::int64_t>& order) {
   const auto& p = call.problem;
-  Call out{p, {}};
-  if (p.lens.empty()) {
-    out.problem.B = std::int64_t(order.size());
-  } else {
-    out.problem.lens.clear();
-    out.problem.T = 0;
-    for (auto n : order) out.problem.lens.push_back(p.lens[n]), out.problem.T += p.lens[n];
-  }
+  Call out{select(p, order), {}};
   for (const auto& [name, tensor] : call.inputs) {
     if (is_parameter(name)) {
       out.inputs[name] = tensor;

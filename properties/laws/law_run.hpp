@@ -34,8 +34,11 @@ using Index = std::array<std::int64_t, 4>;
 using Change = std::function<double(const Index& index, double value)>;
 Tensor changed(const Tensor& tensor, const Change& change);
 
-/// The sequences `order` of a call, as a call of their own: packed when the original is, else a
+/// The sequences `order` of a problem, as a problem of their own: packed when the original is, else a
 /// batch. Sequences may be left out, repeated or reordered.
+Problem select(const Problem& problem, const std::vector<std::int64_t>& order);
+
+/// Likewise of a call.
 Call select(const Call& call, const std::vector<std::int64_t>& order);
 
 /// Flattened tokens of a sequence.

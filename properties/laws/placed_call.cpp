@@ -78,14 +78,7 @@ Array of_sequence(const Problem& problem, Name name, const Array& array, std::in
 
 PlacedCall select(const PlacedCall& call, const std::vector<std::int64_t>& order) {
   const auto& p = call.problem;
-  PlacedCall out{p, {}};
-  if (p.lens.empty()) {
-    out.problem.B = std::int64_t(order.size());
-  } else {
-    out.problem.lens.clear();
-    out.problem.T = 0;
-    for (auto n : order) out.problem.lens.push_back(p.lens[n]), out.problem.T += p.lens[n];
-  }
+  PlacedCall out{select(p, order), {}};
   for (const auto& [name, array] : call.inputs) {
     if (is_parameter(name)) {
       out.inputs[name] = array;
