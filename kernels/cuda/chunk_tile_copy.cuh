@@ -32,6 +32,24 @@ __device__ __forceinline__ void copy_rows_async(T* tile, int ld, const T* source
   }
 }
 
+// A piece of a row that does not allow 16-byte accesses: `aligned` bytes (8 or 4; 0: one element), or
+// zeros when not valid.
+template <class T>
+__device__ __forceinline__ void copy_unaligned_piece(T* target, const T* source, int aligned,
+                                                     bool valid) {
+  if (aligned == 8) {
+    copy_async_small<8>(target, source, valid);
+  } else if (aligned == 4) {
+    copy_async_small<4>(target, source, valid);
+  } else {
+    *target = valid ? *source : T{};
+  }
+}
+template <class T>
+__device__ __forceinline__ int elements_of_piece(int aligned) {
+  return aligned > 0 ? aligned / static_cast<int>(sizeof(T)) : 1;
+}
+
 // 64 rows of `Columns` elements of a tensor whose rows do not allow 16-byte accesses, in the widest
 // pieces that they do (TokenTensor::aligned): element (r, c) of `source`, rows `stride` apart, goes
 // to tile[Place{}(r, c)], or zero when it is not in the first `rows` rows and `columns` columns.
@@ -40,21 +58,13 @@ __device__ __forceinline__ void copy_rows_async(T* tile, int ld, const T* source
 template <int Columns, int Threads, class Place, class T>
 GDR2_NOINLINE __device__ void copy_unaligned_rows(T* tile, const T* source, int64_t stride,
                                                   int aligned, int rows, int columns, int thread) {
-  const int unit = aligned / static_cast<int>(sizeof(T));  // 0: single elements
-  const int step = unit > 0 ? unit : 1;
+  const int step = elements_of_piece<T>(aligned);
 #pragma unroll 1
   for (int i = thread * step; i < kChunk * Columns; i += Threads * step) {
     const int r = i / Columns, c = i % Columns;
     const bool valid = r < rows && c < columns;
-    T* target = tile + Place{}(r, c);
-    const T* from = valid ? source + r * stride + c : source;
-    if (aligned == 8) {
-      copy_async_small<8>(target, from, valid);
-    } else if (aligned == 4) {
-      copy_async_small<4>(target, from, valid);
-    } else {
-      *target = valid ? *from : T{};
-    }
+    copy_unaligned_piece(tile + Place{}(r, c), valid ? source + r * stride + c : source, aligned,
+                         valid);
   }
 }
 

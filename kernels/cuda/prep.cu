@@ -186,6 +186,7 @@ __device__ __forceinline__ int64_t place_in_turn(const DeviceProblem& p, uint32_
 template <class P, bool Warpgroups>
 __global__ void __launch_bounds__(kPrepThreads, sizeof(typename P::Operand) == 2 ? 3 : 2)
     prep_kernel(DeviceProblem p, Intermediates<typename P::Operand> out, PrepStages stages) {
+  if (thread_index() == 0) let_next_start();  // the scan, on multiprocessors that prep has left
   const auto heads = static_cast<unsigned>(p.H);
   const int64_t c = chunk_at_place(p, place_in_turn(p, block_index().x / heads));
   const int h = static_cast<int>(block_index().x % heads);

@@ -19,7 +19,8 @@ StateTensor place_hand_over(const DeviceProblem& p, Workspace& workspace) {
   return {workspace.take<float>(p.N * p.HV * head), p.HV * head, head, p.V, 1};
 }
 
-// Kernels of one stream: the second prep starts when all CTAs of the first scan have, so that these
+// Kernels of one stream. A scan may start when all CTAs of its prep have, and waits for its end where
+// it reads what that wrote. The second prep starts when all CTAs of the first scan have, so that these
 // find their multiprocessors empty, and the second scan follows both.
 template <class P>
 void launch_prep_and_scan(const DeviceProblem& p, const Intermediates<typename P::Operand>& m,

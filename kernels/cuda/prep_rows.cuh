@@ -48,7 +48,7 @@ struct PlaceInRows {
 template <class T>
 __device__ __forceinline__ void fetch_rows(T* rows, const TokenTensor& x, const Chunk& chunk,
                                            int head, int channel, int channels, bool whole,
-                                           int thread) {
+                                           Keep keep, int thread) {
   constexpr int kUnit = 16 / sizeof(T), kUnits = kSlab / kUnit, kStep = kPrepThreads / kUnits;
   const T* row = x.row<const T>(chunk.batch, chunk.token, head);
   if (x.vector) {
@@ -56,7 +56,7 @@ __device__ __forceinline__ void fetch_rows(T* rows, const TokenTensor& x, const 
     const T* source = row + r * x.token + c;
     if (whole) {
       copy_async_rows<kChunk / kStep, 16 * kPrepThreads>(rows + thread * kUnit, source,
-                                                         not_hoisted(kStep * x.token));
+                                                         not_hoisted(kStep * x.token), keep);
     } else {
       copy_rows_async<kStep, kChunk>(rows + thread * kUnit, kSlab, source, x.token, r, chunk.rows,
                                      c < channels, row);
@@ -72,13 +72,16 @@ __device__ __forceinline__ void fetch_slab(Slab<Operand>& slab, const DeviceProb
                                            const Chunk& chunk, int head, int channel) {
   const int thread = fresh_thread_index();
   const bool whole = chunk.rows == kChunk && channel + kSlab <= p.K;
-  fetch_rows(slab.q, p.q, chunk, head, channel, p.K, whole, thread);
-  fetch_rows(slab.k, p.k, chunk, head, channel, p.K, whole, thread);
-  fetch_rows(slab.b, p.b, chunk, head, channel, p.K, whole, thread);
+  // q and k are read once more where their norms are formed.
+  const Keep keep = p.l2norm ? Keep::kNormally : Keep::kBriefly;
+  fetch_rows(slab.q, p.q, chunk, head, channel, p.K, whole, keep, thread);
+  fetch_rows(slab.k, p.k, chunk, head, channel, p.K, whole, keep, thread);
+  fetch_rows(slab.b, p.b, chunk, head, channel, p.K, whole, Keep::kBriefly, thread);
   if (p.g_dtype == GDR2_F32) {
-    fetch_rows(slab.g, p.g, chunk, head, channel, p.K, whole, thread);
+    fetch_rows(slab.g, p.g, chunk, head, channel, p.K, whole, Keep::kBriefly, thread);
   } else {  // both 16-bit types are moved as bits
-    fetch_rows(reinterpret_cast<Bf16*>(slab.g), p.g, chunk, head, channel, p.K, whole, thread);
+    fetch_rows(reinterpret_cast<Bf16*>(slab.g), p.g, chunk, head, channel, p.K, whole,
+               Keep::kBriefly, thread);
   }
 }
 

@@ -178,7 +178,7 @@ struct Walk {
       wait_products<0>();
       arrive_as_warp(meetings.rows_read);
       publish_output<S>(shared.o, sums, p.scale);
-      arrive_as_warp(meetings.output_stands);
+      arrive(meetings.output_stands);
     }
   }
 };
@@ -236,7 +236,7 @@ __device__ __forceinline__ void carry_chunks(WarpgroupShared<S>& shared, const D
   const auto take_output = [&](int index) {
     wait_transfer(meetings.output_stands, index % 2);
     if (p.o.data != nullptr) carrier.store(index);
-    arrive_as_warp(meetings.output_read);
+    arrive(meetings.output_read);
   };
   const int chunks = shared.work.chunks;
   for (int index = 0; index < chunks; ++index) {
@@ -257,6 +257,7 @@ __device__ __forceinline__ void walk_sequence(WarpgroupShared<S>& shared, const 
                                               const ScanStages& stages) {
   const Work& work = shared.work;
   GroupState<S, Group> state;
+  wait_for_previous();
   state.for_each_tile([&](Accumulator& s, int channel, int column) {
     s = load_state_tile(transposed(p.h0), work.n, work.hv, channel, work.first_column + column, p.K,
                         p.V);
@@ -299,7 +300,9 @@ __global__ void __launch_bounds__(S::kThreads, 1)
       carry_chunks(shared, p);
     } else {
       lower_registers<S::kFeederRegisters>();
-      if (thread_index() == 3 * kWarpgroup) feed_chunks(shared, m);
+      if (thread_index() != 3 * kWarpgroup) return;
+      wait_for_previous();
+      feed_chunks(shared, m);
     }
   }
 }
@@ -313,8 +316,9 @@ template <class S>
 void launch_warpgroup_shape(const DeviceProblem& p, const Intermediates<typename S::Operand>& m,
                             const ScanStages& stages) {
   static_assert(sizeof(WarpgroupShared<S>) <= 227 * 1024);
-  launch("scan_warpgroup", scan_warpgroup_kernel<S>, dim3(static_cast<unsigned>(ctas<S>(p))),
-         S::kThreads, sizeof(WarpgroupShared<S>), p.stream, p, m, stages);
+  launch_from(Start::kBeside, "scan_warpgroup", scan_warpgroup_kernel<S>,
+              dim3(static_cast<unsigned>(ctas<S>(p))), S::kThreads, sizeof(WarpgroupShared<S>),
+              p.stream, p, m, stages);
 }
 
 // function(WarpgroupShape<..>{}) with how the scan of this problem is cut: the widest parts that give

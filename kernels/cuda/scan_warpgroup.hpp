@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scan (scan.hpp) on a Hopper GPU, 16-bit operands: products of whole warpgroups straight from
 // shared memory, records by bulk copies. The same equations and rounding sites as scan.cu, with one
-// difference to the better: R = A X gets what rounding took from X back on A's unit diagonal.
+// difference to the better: in A Z what rounding took from Z is given back.
 #pragma once
 
 #include "kernels/cuda/scan.hpp"

@@ -41,6 +41,7 @@ struct Meetings {
   Transfer rows_stand;     // R as operand, by the first, which has read S
   Transfer state_read;     // by the second, and kept by the feeder
   Transfer rows_read;      // by the second, and kept by the feeder
+  // Ordinary loads follow ordinary stores here, so every thread arrives for itself.
   Transfer output_stands;  // by the second
   Transfer output_read;    // by the carriers
 
@@ -52,8 +53,8 @@ struct Meetings {
     start_transfer(rows_stand, kWarps);
     start_transfer(state_read, kWarps + 1);
     start_transfer(rows_read, kWarps + 1);
-    start_transfer(output_stands, kWarps);
-    start_transfer(output_read, kWarps);
+    start_transfer(output_stands, kWarpgroup);
+    start_transfer(output_read, kWarpgroup);
   }
 };
 
@@ -162,17 +163,11 @@ __device__ __forceinline__ int value_at(int token, int column) {
 template <class T>
 GDR2_NOINLINE __device__ void copy_unaligned_unit(T* target, const T* source, int aligned,
                                                   int columns) {
-  const int unit = aligned / static_cast<int>(sizeof(T)), step = unit > 0 ? unit : 1;
+  const int step = elements_of_piece<T>(aligned);
 #pragma unroll 1
   for (int i = 0; i < 8; i += step) {
     const bool valid = i < columns;
-    if (aligned == 8) {
-      copy_async_small<8>(target + i, valid ? source + i : source, valid);
-    } else if (aligned == 4) {
-      copy_async_small<4>(target + i, valid ? source + i : source, valid);
-    } else {
-      target[i] = valid ? source[i] : T{};
-    }
+    copy_unaligned_piece(target + i, valid ? source + i : source, aligned, valid);
   }
 }
 

@@ -25,7 +25,7 @@ __device__ __forceinline__ Pack<float, 4> four_of(const float* row) {
 // sum += a[row][first, last) b[first, last)[column, +4), in steps of 4.
 __device__ __forceinline__ void add_products(float (&sum)[4], const float* a_row,
                                              const float* b_column, int ldb, int first, int last) {
-#pragma unroll 4
+#pragma unroll 1  // rolled: what prep's warps execute does not fit into the instruction caches
   for (int k = first; k < last; k += 4) {
     const Pack<float, 4> a = four_of(a_row + k);
 #pragma unroll

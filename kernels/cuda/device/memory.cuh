@@ -122,20 +122,25 @@ __device__ __forceinline__ void copy_async_block(void* shared, const void* globa
   if constexpr (Done + 1 < Count) copy_async_block<Count, Step, Done + 1>(shared, global);
 }
 
+// How the second-level cache keeps what is read, as createpolicy.fractional says it.
+enum class Keep : uint64_t { kNormally = 0x1000000000000000, kBriefly = 0x12F0000000000000 };
+
 // Count copies of 16 bytes, each `Step` bytes further in shared memory and `stride` elements further
 // in global memory.
 template <int Count, int Step, int Done = 0, class T>
-__device__ __forceinline__ void copy_async_rows(void* shared, const T* global, int64_t stride) {
+__device__ __forceinline__ void copy_async_rows(void* shared, const T* global, int64_t stride,
+                                                Keep keep) {
 #if defined(GDR2_CUDA_ON_HOST)
   on_host::copy_async(static_cast<unsigned char*>(shared) + Done * Step, global, 16, true);
 #else
   const uint32_t target = static_cast<uint32_t>(__cvta_generic_to_shared(shared));
-  asm volatile("cp.async.cg.shared.global.L2::256B [%0 + %2], [%1], 16;" ::"r"(target), "l"(global),
-               "n"(Done * Step)
-               : "memory");
+  asm volatile(
+      "cp.async.cg.shared.global.L2::cache_hint.L2::256B [%0 + %2], [%1], 16, %3;" ::"r"(target),
+      "l"(global), "n"(Done * Step), "l"(keep)
+      : "memory");
 #endif
   if constexpr (Done + 1 < Count)
-    copy_async_rows<Count, Step, Done + 1>(shared, global + stride, stride);
+    copy_async_rows<Count, Step, Done + 1>(shared, global + stride, stride, keep);
 }
 
 // Closes the group of this thread's copies started since the last commit.
