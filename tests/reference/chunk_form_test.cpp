@@ -44,15 +44,18 @@ TEST_P(Auxiliaries, OfOneRunAreRoundedOnceForBothPasses) {
 
 INSTANTIATE_TEST_SUITE_P(
     Runs, Auxiliaries,
-    testing::Combine(
-        testing::Values(
-            Run{"member", [](const Problem& p, const Values<double>& in, const Contract& c, std::uint32_t seed) {
-                  return emulate(p, in, c, RoundingMode::kStochastic, seed, {Name::R});
-                }},
-            Run{"scattered", [](const Problem& p, const Values<double>& in, const Contract& c, std::uint32_t seed) {
-                  return emulate_scattered(p, in, c, seed, {Name::R});
-                }}),
-        testing::Values(Format::kBF16, Format::kF32)),
+    testing::Combine(testing::Values(Run{"member",
+                                         [](const Problem& p, const Values<double>& in,
+                                            const Contract& c, std::uint32_t seed) {
+                                           return emulate(p, in, c, RoundingMode::kStochastic, seed,
+                                                          {Name::R});
+                                         }},
+                                     Run{"scattered",
+                                         [](const Problem& p, const Values<double>& in,
+                                            const Contract& c, std::uint32_t seed) {
+                                           return emulate_scattered(p, in, c, seed, {Name::R});
+                                         }}),
+                     testing::Values(Format::kBF16, Format::kF32)),
     [](const auto& info) {
       return fmt::format("{}_{}", std::get<0>(info.param).name, to_string(std::get<1>(info.param)));
     });
