@@ -3,8 +3,8 @@
 # On a machine with a GPU, from prebuilt binaries: check the CUDA kernels, then time them. Nothing is
 # timed when a check fails.
 #   ci/gpu.sh BUILD_FOLDER OUT_FOLDER [--tar FILE] [--no-sanitizers] [--mutants FOLDER]
-# OUT_FOLDER gets verify.json, laws.json, gradcheck.json, search.<kernel>.json, benchmark.json (the files of
-# reports/baselines/<device>/), and the log of every step. --tar packs the folder into one file as well. --mutants: libraries
+# OUT_FOLDER gets verify.json, laws.json, laws_resident*.json, gradcheck.json, search.<kernel>.json, benchmark.json (the
+# files of reports/baselines/<device>/), and the log of every step. --tar packs the folder into one file as well. --mutants: libraries
 # with a fault, built by `ci/cuda_mutants.py nvcc OBJECTS FOLDER` of the same sources, are held against the judge: power.json.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -94,6 +94,19 @@ search_all() {
   return "$status"
 }
 
+# The laws that hold to the bit, on tensors that stay on the device: two calls of a size of production, one law at a
+# time so that what each takes is its own; then small cases and a decoding step, on every kernel.
+resident_laws() {
+  local status=0
+  "$gdr2" laws --resident --threads 1 --kernel cuda.chunk 'B=8 T=4096 H=16 K=128 V=128 h0=1 recipe=slow' \
+    --json "$out/laws_resident.json" || status=1
+  "$gdr2" laws --resident --threads 1 --kernel cuda.chunk 'T=32768 H=16 K=128 V=128' \
+    --json "$out/laws_resident_long.json" || status=1
+  "$gdr2" laws --resident "${kernels[@]}" --set laws_small 'B=64 T=1 H=16 K=128 V=128 h0=1 pass=fwd' \
+    --json "$out/laws_resident_small.json" || status=1
+  return "$status"
+}
+
 nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem --format=csv
 # They take long and little of the device: beside the checks, never beside the times.
 sanitizing=
@@ -105,6 +118,7 @@ step tests.log "tests on the device" "$build/tests/cuda_test" --gtest_brief=1
 step verify.log "every case of the ci and activations sets" \
   "$gdr2" verify --set ci --set activations "${kernels[@]}" --json "$out/verify.json"
 step laws.log "laws" "$gdr2" laws "${kernels[@]}" --json "$out/laws.json"
+step laws_resident.log "laws on tensors of the device" resident_laws
 step gradcheck.log "gradients against derivatives of the forward" \
   "$gdr2" gradcheck "${kernels[@]}" --json "$out/gradcheck.json"
 step search.log "cases drawn at random" search_all

@@ -84,16 +84,9 @@ class Emulated {
   }
 
   void round(Format format, Matrix<Real>& x) const {
-    switch (format) {
-      case Format::kBF16: return round_all<Format::kBF16>(x);
-      case Format::kF16: return round_all<Format::kF16>(x);
-      case Format::kTF32: return round_all<Format::kTF32>(x);
-      case Format::kF32:
-        if constexpr (sizeof(Real) > 4) round_all<Format::kF32>(x);
-        return;
-      case Format::kF64:
-      case Format::kNone: return;
-    }
+    with_format(format, [&]<Format to>() {
+      if constexpr (to != Format::kF32 || sizeof(Real) > 4) round_all<to>(x);
+    });
   }
 
   Matrix<Real> product(Format format, const Matrix<Real>& A, const Matrix<Real>& B) const {

@@ -35,6 +35,8 @@ struct Stages {
   Matrix<Real> Qg, Ebar, Kt;       // [n, K] Q gamma, E gamma, K exp(G_C - G)
   RowVector<Real> gamma_C;         // [K]
   Matrix<Real> T, A, Aqk;          // [n, n]
+  Matrix<Real> Y, U;               // [n, K], [n, V] A Ebar, A Z as stored; empty when R goes without
+  Matrix<Real> Y_operand;          // [n, K] Y as it stands in products with it, forward and backward
   Matrix<Real> Z, R;               // [n, V]
   Matrix<Real> S;                  // [K, V] entering the chunk
   Eigen::Index t = 0, rows = 0;    // first token, tokens
@@ -134,6 +136,7 @@ class ChunkForm : Elementwise<Arithmetic> {
     at(Site::kScores, s);
     s.A = inverse(s.T);
     at(Site::kInverse, s);
+    if (has_auxiliaries()) store_auxiliaries(s);
     s.R = residual(s);
     at(Site::kResidual, s);
     return s;
@@ -197,11 +200,18 @@ class ChunkForm : Elementwise<Arithmetic> {
 
   bool has_auxiliaries() const { return c_.auxiliary != Format::kNone; }
 
+  /// U = A Z and Y = A Ebar. Y is rounded to an operand here, once: both passes read the same.
+  void store_auxiliaries(Stages<Real>& s) const {
+    s.Y = product(s.A, s.Ebar), s.U = product(s.A, s.Z);
+    ar_.round(c_.auxiliary, s.Y), ar_.round(c_.auxiliary, s.U);
+    s.Y_operand = s.Y;
+    ar_.round(c_.operand, s.Y_operand);
+  }
+
   /// R = A (Z - Ebar S), or U - Y S from stored U = A Z and Y = A Ebar.
   Matrix<Real> residual(const Stages<Real>& s) const {
-    if (!has_auxiliaries()) return product(s.A, plus(s.Z, -product(s.Ebar, s.S)));
-    const auto Y = stored(product(s.A, s.Ebar)), U = stored(product(s.A, s.Z));
-    return plus(U, -product(Y, s.S));
+    return has_auxiliaries() ? plus(s.U, -product(s.Y_operand, s.S))
+                             : product(s.A, plus(s.Z, -product(s.Ebar, s.S)));
   }
 
   /// The forward's stages of a chunk of so many rows. Y and U are formed here when R goes without.
@@ -213,16 +223,11 @@ class ChunkForm : Elementwise<Arithmetic> {
     keep(Name::T, rows, [&] { return s.T; });
     keep(Name::A, rows, [&] { return s.A; });
     keep(Name::Aqk, rows, [&] { return s.Aqk; });
-    keep(Name::Y, rows, [&] { return stored(product(s.A, s.Ebar)); });
-    keep(Name::U, rows, [&] { return stored(product(s.A, s.Z)); });
+    keep(Name::Y, rows, [&] { return has_auxiliaries() ? s.Y : product(s.A, s.Ebar); });
+    keep(Name::U, rows, [&] { return has_auxiliaries() ? s.U : product(s.A, s.Z); });
     keep(Name::H, s.S.rows(), [&] { return s.S; });
     keep(Name::R, rows, [&] { return s.R; });
     return stages;
-  }
-
-  Matrix<Real> stored(Matrix<Real> auxiliary) const {
-    ar_.round(c_.auxiliary, auxiliary);
-    return auxiliary;
   }
 
   /// O = s (Qg S + Aqk R)
@@ -267,9 +272,8 @@ class ChunkForm : Elementwise<Arithmetic> {
     // Ebar^T P = Y^T dR: through whichever the forward has
     const auto kept_dS = plus(row_scaled(s.gamma_C, dS), by_scale(product(s.Qg.transpose(), dO)));
     d.S0 = formed(Site::kdS0, s,
-                  has_auxiliaries()
-                      ? add_product(kept_dS, -stored(product(s.A, s.Ebar)).transpose(), dR)
-                      : add_product(kept_dS, -s.Ebar.transpose(), P));
+                  has_auxiliaries() ? add_product(kept_dS, -s.Y_operand.transpose(), dR)
+                                    : add_product(kept_dS, -s.Ebar.transpose(), P));
     ar_.round(c_.state, d.S0);
     // Z = w * v
     d.v.middleRows(t, n) = formed(Site::kdv, s, times(s.w, P)).topRows(n);

@@ -16,10 +16,6 @@ std::vector<std::int64_t> positions(const Problem& problem) {
   return positions;
 }
 
-bool is_state(Name name) {
-  return name == Name::h0 || name == Name::ht || name == Name::dh0 || name == Name::dht;
-}
-
 /// 0, 1, 2-3, 4-7 ... are blocks 0, 1, 2, 3 ...
 std::size_t block_of(std::int64_t position) { return std::size_t(std::bit_width(std::uint64_t(position))); }
 

@@ -21,8 +21,7 @@ std::vector<const char*> axes_of(const Problem& p, Name name) {
   }
   if (name == Name::H || name == Name::dH) return {"chunk", "h", "k", "v"};
   if (is_stage(name)) return {"chunk", "h", "row", "column"};
-  const bool is_state = name == Name::h0 || name == Name::ht || name == Name::dh0 || name == Name::dht;
-  if (!is_state) return {"b", "t", "h", "c"};
+  if (!is_state(name)) return {"b", "t", "h", "c"};
   if (p.layout == StateLayout::kVK) return {"n", "h", "v", "k"};
   return {"n", "h", "k", "v"};
 }

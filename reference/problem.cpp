@@ -289,6 +289,24 @@ std::vector<Name> gradient_names(const Problem& p) {
   return names;
 }
 
+bool is_state(Name name) {
+  return name == Name::h0 || name == Name::ht || name == Name::dh0 || name == Name::dht;
+}
+
+bool is_key_side(Name name) {
+  return !is_state(name) && !is_parameter(name) && !is_value_side(name) && !is_stage(name);
+}
+
+bool is_value_side(Name name) {
+  return name == Name::v || name == Name::w || name == Name::o || name == Name::do_ ||
+         name == Name::dv || name == Name::dw;
+}
+
+bool is_parameter(Name name) {
+  return name == Name::A_log || name == Name::dt_bias || name == Name::dA_log ||
+         name == Name::ddt_bias;
+}
+
 bool is_stage(Name name) { return int(name) >= int(Name::T); }
 
 bool is_backward_stage(Name name) {

@@ -105,6 +105,11 @@ std::vector<Name> input_names(const Problem& problem);     ///< that the problem
 std::vector<Name> output_names(const Problem& problem);    ///< o and, when wanted, ht
 std::vector<Name> gradient_names(const Problem& problem);  ///< empty without a backward
 
+bool is_state(Name name);       ///< h0, ht and their cotangents: [N, HV, K, V] or as layout says
+bool is_key_side(Name name);    ///< [B, T, H, K]
+bool is_value_side(Name name);  ///< [B, T, HV, V]
+bool is_parameter(Name name);   ///< A_log, dt_bias and their gradients
+
 /// Stages: intermediates of the chunk form that a kernel may export (docs/MATH.md 4 and 5), by chunk.
 /// Chunks of all sequences in order, each sequence starting a new one; rows past a tail are zero.
 ///   H [chunks, HV, K, V] state entering a chunk     dH its cotangent leaving it

@@ -111,6 +111,19 @@ template <Format format>
   else return rounding::cut(x, drop, bits >> (32 - drop));
 }
 
+/// body<format>() for a format that rounds doubles, known only at run time.
+template <class Body>
+void with_format(Format format, const Body& body) {
+  switch (format) {
+    case Format::kBF16: return body.template operator()<Format::kBF16>();
+    case Format::kF16: return body.template operator()<Format::kF16>();
+    case Format::kTF32: return body.template operator()<Format::kTF32>();
+    case Format::kF32: return body.template operator()<Format::kF32>();
+    case Format::kF64:
+    case Format::kNone: return;
+  }
+}
+
 /// Distance between neighbours of the format at |x| (the quantum of x's binade; the smallest
 /// subnormal at 0). Infinite for NaN and for x that rounds to infinity.
 inline double ulp(double x, Format format) {

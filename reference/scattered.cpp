@@ -27,14 +27,9 @@ class Scattered {
     return x;
   }
   void round(Format format, M& x) const {
-    switch (format) {
-      case Format::kBF16: return round_all<Format::kBF16>(x);
-      case Format::kF16: return round_all<Format::kF16>(x);
-      case Format::kTF32: return round_all<Format::kTF32>(x);
-      case Format::kF32: return round_all<Format::kF32>(x);
-      case Format::kF64:
-      case Format::kNone: return;
-    }
+    with_format(format, [&]<Format to>() {
+      for (auto& value : std::span(x.data(), x.size())) value = round_stochastic_to<to>(value, draw());
+    });
   }
   M product(Format format, M a, M b) const {
     round(format, a), round(format, b);
@@ -46,11 +41,6 @@ class Scattered {
   }
 
  private:
-  template <Format format>
-  void round_all(M& x) const {
-    for (auto& value : std::span(x.data(), x.size())) value = round_stochastic_to<format>(value, draw());
-  }
-
   /// splitmix64 of a counter.
   std::uint32_t draw() const {
     auto z = (count_++ + 1) * 0x9E3779B97F4A7C15u;

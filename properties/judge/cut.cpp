@@ -10,10 +10,6 @@ namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-bool is_state(Name name) {
-  return name == Name::h0 || name == Name::ht || name == Name::dh0 || name == Name::dht;
-}
-
 Problem cut_problem(const Problem& whole, const std::vector<Chunk>& chunks) {
   Problem p = whole;
   p.B = 1, p.T = 0;

@@ -2,14 +2,6 @@
 #include "properties/judge/places.hpp"
 
 namespace gdr2 {
-namespace {
-
-bool is_state(Name name) {
-  return name == Name::h0 || name == Name::ht || name == Name::dh0 || name == Name::dht;
-}
-
-}  // namespace
-
 std::vector<Chunk> chunks_of(const Problem& problem) {
   std::vector<Chunk> chunks;
   const auto sequences = problem.sequences();

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "properties/laws/law_run.hpp"
 
-#include <cmath>
-
-#include "reference/error.hpp"
-#include "reference/error_stats.hpp"
-
 namespace gdr2::laws {
 namespace {
 
@@ -34,21 +29,6 @@ void append(const std::vector<double>& from, std::int64_t row, Sequence rows,
 }
 
 }  // namespace
-
-bool is_state(Name name) {
-  return name == Name::h0 || name == Name::ht || name == Name::dh0 || name == Name::dht;
-}
-bool is_parameter(Name name) {
-  return name == Name::A_log || name == Name::dt_bias || name == Name::dA_log ||
-         name == Name::ddt_bias;
-}
-bool is_value_side(Name name) {
-  return name == Name::v || name == Name::w || name == Name::o || name == Name::do_ ||
-         name == Name::dv || name == Name::dw;
-}
-bool is_key_side(Name name) {
-  return !is_state(name) && !is_parameter(name) && !is_value_side(name);
-}
 
 Tensors run(const Kernel& kernel, const Call& call) {
   if (const auto reason = kernel.unsupported(call.problem)) throw Unsupported(*reason);
@@ -101,25 +81,6 @@ Call select(const Call& call, const std::vector<std::int64_t>& order) {
     out.inputs[name].assign(values);
   }
   return out;
-}
-
-std::optional<std::string> difference(const Problem& problem, Name name, const Tensor& got,
-                                      const Tensor& want) {
-  for (std::int64_t i = 0; i < want.size(); ++i) {
-    const double x = got.get(i), y = want.get(i);
-    if (x == y || (std::isnan(x) && std::isnan(y))) continue;
-    return fmt::format("{} {}: {:a}, expected {:a}", to_string(name),
-                       element_name(problem, name, i), x, y);
-  }
-  return std::nullopt;
-}
-
-std::optional<std::string> difference(const Problem& problem, const Tensors& got,
-                                      const Tensors& want) {
-  for (const auto& [name, tensor] : want)
-    if (const auto other = got.find(name); other != got.end())
-      if (auto found = difference(problem, name, other->second, tensor)) return found;
-  return std::nullopt;
 }
 
 }  // namespace gdr2::laws

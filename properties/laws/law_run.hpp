@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the exact laws are made of: running a kernel without ceremony, changing inputs element by
-// element, cutting sequences out of a problem, and comparing bits.
+// element, and cutting sequences out of a problem.
 #pragma once
 
 #include <array>
 #include <functional>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "kernels/kernel.hpp"
@@ -43,19 +41,5 @@ Call select(const Call& call, const std::vector<std::int64_t>& order);
 
 /// Flattened tokens of a sequence.
 Sequence sequence_of(const Problem& problem, std::int64_t n);
-
-/// First element of `name` whose value differs from the expected one, in one sentence. Zeros of
-/// either sign are equal; NaN equals NaN.
-std::optional<std::string> difference(const Problem& problem, Name name, const Tensor& got,
-                                      const Tensor& want);
-
-/// As above over all tensors that both hold.
-std::optional<std::string> difference(const Problem& problem, const Tensors& got,
-                                      const Tensors& want);
-
-bool is_state(Name name);       ///< [N, HV, ., .]
-bool is_key_side(Name name);    ///< [B, T, H, K]
-bool is_value_side(Name name);  ///< [B, T, HV, V]
-bool is_parameter(Name name);   ///< A_log, dt_bias and their gradients
 
 }  // namespace gdr2::laws

@@ -49,12 +49,12 @@ Tensors gathered(const Problem& p, const Tensors& tensors, const Permutation& ke
     const auto& shape = tensor.shape();
     if (shape.size() == 1) {
       out[name] = tensor;  // A_log, dA_log
-    } else if (laws::is_state(name)) {
+    } else if (is_state(name)) {
       out[name] = p.layout == StateLayout::kKV ? gathered(tensor, keys, values)
                                                : gathered(tensor, values, keys);
     } else {
       const auto rows = identity(shape[shape.size() - 2]);
-      out[name] = gathered(tensor, rows, laws::is_value_side(name) ? values : keys);
+      out[name] = gathered(tensor, rows, is_value_side(name) ? values : keys);
     }
   }
   return out;

@@ -106,7 +106,8 @@ std::vector<Fault> forward_faults();   ///< in the equations of the forward
 std::vector<Fault> backward_faults();  ///< in the equations of the backward
 std::vector<Fault> decode_faults();    ///< in the token loop
 std::vector<Fault> head_faults();      ///< inputs of a head, in both forms
-std::vector<Fault> call_faults();      ///< sequences, heads, options, strides
+std::vector<Fault> call_faults();      ///< sequences, heads, strides
+std::vector<Fault> option_faults();    ///< norms, gates, inputs read narrow or not at all
 std::vector<Fault> result_faults();    ///< memory, values that are no numbers, runs that differ
 std::vector<Fault> contract_faults();  ///< arithmetic other than declared
 

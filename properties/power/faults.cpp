@@ -8,7 +8,7 @@ namespace gdr2::power {
 std::vector<Fault> fresh_faults() {
   std::vector<Fault> all;
   for (auto* part : {generic_faults, row_faults, forward_faults, backward_faults, decode_faults, head_faults,
-                     call_faults, result_faults, contract_faults})
+                     call_faults, option_faults, result_faults, contract_faults})
     for (auto& fault : part()) all.push_back(std::move(fault));
   return all;
 }

@@ -60,7 +60,7 @@ std::int64_t inner(const Shape& shape, std::size_t axis) {
 }
 
 /// The axis of tokens ([B, T, ...] tensors); of rows for a state.
-std::size_t row_axis(const Subject& s) { return laws::is_state(s.name) ? 2 : 1; }
+std::size_t row_axis(const Subject& s) { return is_state(s.name) ? 2 : 1; }
 
 Result zero(const Subject& s, Doubles) { return Doubles(s.reference.size(), 0.0); }
 
@@ -95,7 +95,7 @@ Result tail_dropped(const Subject& s, Doubles x) {
 
 Result heads_swapped(const Subject& s, Doubles x) {
   const auto& shape = s.tensor.shape();
-  const std::size_t axis = laws::is_state(s.name) ? 1 : laws::is_parameter(s.name) ? 0 : 2;
+  const std::size_t axis = is_state(s.name) ? 1 : is_parameter(s.name) ? 0 : 2;
   if (shape[axis] < 2) return std::nullopt;
   const auto head = inner(shape, axis);
   for (std::int64_t i = 0; i < std::ssize(x); ++i)

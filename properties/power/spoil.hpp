@@ -87,6 +87,16 @@ inline Fault stage_fault(const char* name, const char* kind, const char* what, c
           .change = OnStages{site, std::move(change)}};
 }
 
+/// A fault in what a right kernel is called with.
+inline Fault before(const char* name, const char* kind, const char* what,
+                    std::function<void(Problem&, Tensors&)> change, Pass pass = Pass::kBoth) {
+  return {.name = std::string("call.") + name,
+          .kind = kind,
+          .what = what,
+          .pass = pass,
+          .change = OnCall{std::move(change), {}}};
+}
+
 /// (I + T)^-1 for any lower triangular T, diagonal included.
 inline M inverse_of(const M& T) {
   Matrix<double> L = T.template cast<double>();

@@ -198,7 +198,7 @@ class Shrinker {
     for (const auto name : input_names(call_.problem)) {
       const auto size = call_.inputs.at(name).size();
       if (change_values(name, 0, size, [](double) { return 0; })) continue;
-      if (!laws::is_parameter(name) && name != Name::g)
+      if (!is_parameter(name) && name != Name::g)
         change_values(name, 0, size, [](double) { return 1; });
       change_ranges(name, power_of_two);
       change_ranges(name, [](double) { return 0; });

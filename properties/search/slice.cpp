@@ -28,7 +28,7 @@ void choose(Call& call, const Indices& indices, const AxisOf& axis_of) {
     if (const int axis = axis_of(name); axis >= 0) tensor = chosen(tensor, axis, indices);
 }
 
-bool has_tokens(Name name) { return !laws::is_state(name) && !laws::is_parameter(name); }
+bool has_tokens(Name name) { return !is_state(name) && !is_parameter(name); }
 
 }  // namespace
 
@@ -57,12 +57,12 @@ Call with_key_heads(const Call& call, const Indices& heads) {
   for (const auto h : heads)
     for (std::int64_t i = 0; i < p.group(); ++i) values.push_back(h * p.group() + i);
   choose(out, heads, [](Name name) {
-    if (laws::is_parameter(name)) return 0;
-    return laws::is_key_side(name) ? 2 : -1;
+    if (is_parameter(name)) return 0;
+    return is_key_side(name) ? 2 : -1;
   });
   choose(out, values, [](Name name) {
-    if (laws::is_state(name)) return 1;
-    return laws::is_value_side(name) ? 2 : -1;
+    if (is_state(name)) return 1;
+    return is_value_side(name) ? 2 : -1;
   });
   p.H = std::int64_t(heads.size());
   p.HV = std::int64_t(values.size());
@@ -75,8 +75,8 @@ Call with_value_head(const Call& call, std::int64_t which) {
   Indices values;
   for (std::int64_t h = 0; h < p.H; ++h) values.push_back(h * p.group() + which);
   choose(out, values, [](Name name) {
-    if (laws::is_state(name)) return 1;
-    return laws::is_value_side(name) ? 2 : -1;
+    if (is_state(name)) return 1;
+    return is_value_side(name) ? 2 : -1;
   });
   p.HV = p.H;
   return out;
@@ -86,9 +86,9 @@ Call with_key_channels(const Call& call, const Indices& channels) {
   auto out = call;
   const bool kv = out.problem.layout == StateLayout::kKV;
   choose(out, channels, [&](Name name) {
-    if (laws::is_state(name)) return kv ? 2 : 3;
-    if (laws::is_parameter(name)) return name == Name::dt_bias ? 1 : -1;
-    return laws::is_key_side(name) ? 3 : -1;
+    if (is_state(name)) return kv ? 2 : 3;
+    if (is_parameter(name)) return name == Name::dt_bias ? 1 : -1;
+    return is_key_side(name) ? 3 : -1;
   });
   out.problem.K = std::int64_t(channels.size());
   return out;
@@ -98,8 +98,8 @@ Call with_value_channels(const Call& call, const Indices& channels) {
   auto out = call;
   const bool kv = out.problem.layout == StateLayout::kKV;
   choose(out, channels, [&](Name name) {
-    if (laws::is_state(name)) return kv ? 3 : 2;
-    return laws::is_value_side(name) ? 3 : -1;
+    if (is_state(name)) return kv ? 3 : 2;
+    return is_value_side(name) ? 3 : -1;
   });
   out.problem.V = std::int64_t(channels.size());
   return out;

@@ -21,18 +21,6 @@ struct Part {
 
 std::array<Part, 2> first_and_last(const Problem& p) { return {{{0, 0}, {p.N() - 1, p.H - 1}}}; }
 
-bool is_value_side(Name name) {
-  return name == Name::v || name == Name::w || name == Name::do_ || name == Name::o ||
-         name == Name::dv || name == Name::dw;
-}
-bool is_state(Name name) {
-  return name == Name::h0 || name == Name::dht || name == Name::ht || name == Name::dh0;
-}
-bool is_parameter(Name name) {
-  return name == Name::A_log || name == Name::dt_bias || name == Name::dA_log ||
-         name == Name::ddt_bias;
-}
-
 /// Tokens from `first` on and heads from `head` on of a tensor [B, T, heads, channels].
 Tensor cut_tokens(const Tensor& from, const Shape& shape, std::int64_t first, std::int64_t head) {
   const auto heads = from.shape()[2], channels = from.shape()[3];
