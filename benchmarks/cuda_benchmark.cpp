@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times of the CUDA kernels through the C interface: forward, forward + backward from saved
-// intermediates, and decode, at training and serving shapes. CUDA events around every call, median of
-// many; inputs are larger than the L2 cache (decode walks over its pool). Checks no result: run it
+// intermediates, and decode, at training and serving shapes; beside decode a plain copy of as many
+// bytes as its states, what a device does at best. CUDA events around every call, median of many;
+// inputs are larger than the L2 cache (decode and the copy walk over a pool). Checks no result: run it
 // after the kernels have been verified (ci/gpu.sh does).
 //   gdr2_cuda_benchmark OUT.json [REPETITIONS]
 #include <cuda_runtime_api.h>
@@ -144,8 +145,9 @@ class Bench {
     for (std::size_t i = 0; i < slots.size(); ++i) slots[i] = std::int32_t(i % kSlots);
     const SpaceBuffer slot_buffer(space_, slots.size() * sizeof slots[0]);
     space_.upload(slot_buffer.get(), slots.data(), slots.size() * sizeof slots[0]);
+    const gdr2_tensor states = mirror.add(pool);
     gdr2_decode call{t[Name::q], t[Name::k], t[Name::v], t[Name::g], t[Name::b], t[Name::w],
-                     {}, {}, t[Name::o], mirror.add(pool), nullptr, kSlots};
+                     {}, {}, t[Name::o], states, nullptr, kSlots};
     const AbiProblem abi(p, space_);
     gdr2_workspace none{};
     std::int64_t first = 0;
@@ -155,6 +157,17 @@ class Bench {
       must(table_.decode(abi.get(), &call, &none), "decode", none);
     };
     add(line, "decode", 2 * megabytes(p, {Name::ht}), time_calls(5 * repetitions_, next));
+    constexpr std::int64_t kHalf = kSlots / 2;
+    const auto slot_bytes = std::size_t(pool.size() / kSlots) * sizeof(float);
+    const auto copy = [&] {
+      auto* source = static_cast<char*>(states.data) + std::size_t(first % kHalf) * slot_bytes;
+      first = (first + p.B) % kSlots;
+      must(cudaMemcpyAsync(source + kHalf * slot_bytes, source, std::size_t(p.B) * slot_bytes,
+                           cudaMemcpyDeviceToDevice),
+           "cudaMemcpyAsync");
+    };
+    add(line, "copy of the states", 2 * megabytes(p, {Name::ht}),
+        time_calls(5 * repetitions_, copy));
   }
 
   const json& rows() const { return rows_; }

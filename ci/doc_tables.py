@@ -163,7 +163,7 @@ def perturbations(report):
 
 def times(report):
     """Times of the kernels, a row a problem."""
-    passes = ["forward", "forward+backward", "forward+backward recomputed", "decode"]
+    passes = ["forward", "forward+backward", "forward+backward recomputed", "decode", "copy of the states"]
     rows = {}
     for row in report["rows"]:
         rows.setdefault(row["case"], {})[row["pass"]] = f"{row['median_ms']:.3g}"
