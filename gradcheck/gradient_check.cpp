@@ -45,11 +45,7 @@ Values<double> dual_gradients(const Problem& problem, const Tensors& inputs) {
 }
 
 Tensors run_backward_of(const Kernel& kernel, const Problem& problem, const Tensors& inputs) {
-  Tensors gradients;
-  for (const auto name : kernel.given_gradients(problem)) {
-    gradients[name] = Tensor(dtype_of(problem, name), shape_of(problem, name));
-    gradients[name].fill_storage(std::byte{0xFF});
-  }
+  auto gradients = allocated(problem, kernel.given_gradients(problem), std::byte{0xFF});
   kernel.backward(problem, inputs, gradients);
   return gradients;
 }

@@ -8,12 +8,6 @@
 namespace gdr2 {
 namespace {
 
-Tensors allocated(const Problem& problem, const std::vector<Name>& names) {
-  Tensors tensors;
-  for (auto name : names) tensors[name] = Tensor(dtype_of(problem, name), shape_of(problem, name));
-  return tensors;
-}
-
 Tensors as_tensors(const Arrays& arrays) {
   Tensors tensors;
   for (const auto& [name, array] : arrays) tensors[name] = array.as_tensor();

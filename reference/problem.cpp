@@ -319,4 +319,13 @@ std::int64_t chunk_count(const Problem& p) {
   return count;
 }
 
+Tensors allocated(const Problem& p, const std::vector<Name>& names, std::byte pattern) {
+  Tensors tensors;
+  for (auto name : names) {
+    tensors[name] = Tensor(dtype_of(p, name), shape_of(p, name));
+    if (pattern != std::byte{0}) tensors[name].fill_storage(pattern);
+  }
+  return tensors;
+}
+
 }  // namespace gdr2

@@ -19,6 +19,7 @@
 //   view            dense, padded (poisoned gaps between rows) or fused (q k v slices of one buffer)
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -119,5 +120,9 @@ bool is_backward_stage(Name name);  ///< dH, dR or P
 std::int64_t chunk_count(const Problem& problem);
 
 using Tensors = std::map<Name, Tensor>;
+
+/// Dense tensors of the problem, every byte `pattern` (0xFF: NaN in every dtype).
+Tensors allocated(const Problem& problem, const std::vector<Name>& names,
+                  std::byte pattern = std::byte{0});
 
 }  // namespace gdr2

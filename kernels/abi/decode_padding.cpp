@@ -37,13 +37,10 @@ PaddedRows between_padding(const Problem& problem, const Tensors& inputs,
   rows.slots.insert(rows.slots.begin(), -1);
   rows.slots.push_back(std::numeric_limits<std::int32_t>::min());
   for (const auto& [name, tensor] : inputs) {
-    const bool is_parameter = name == Name::A_log || name == Name::dt_bias;
     if (name != Name::h0)
-      rows.inputs[name] = is_parameter ? tensor : with_outer_rows(tensor, problem.B);
+      rows.inputs[name] = is_parameter(name) ? tensor : with_outer_rows(tensor, problem.B);
   }
-  Tensor o(dtype_of(rows.problem, Name::o), shape_of(rows.problem, Name::o));
-  o.fill_storage(std::byte{0xFF});
-  rows.outputs[Name::o] = o;
+  rows.outputs = allocated(rows.problem, {Name::o}, std::byte{0xFF});
   return rows;
 }
 

@@ -74,12 +74,6 @@ LibraryKernel::Scratch LibraryKernel::scratch(const gdr2_capability& capability,
   return s;
 }
 
-Tensors LibraryKernel::allocated(const Problem& problem, const std::vector<Name>& names) {
-  Tensors tensors;
-  for (auto name : names) tensors[name] = Tensor(dtype_of(problem, name), shape_of(problem, name));
-  return tensors;
-}
-
 double LibraryKernel::bytes_of(const Tensors& tensors) {
   double bytes = 0;
   for (const auto& [name, tensor] : tensors) bytes += double(tensor.storage()->size());

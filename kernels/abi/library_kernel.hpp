@@ -36,7 +36,6 @@ class LibraryKernel : public Kernel {
   };
   Scratch scratch(const gdr2_capability& capability, bool with_saved) const;
 
-  static Tensors allocated(const Problem& problem, const std::vector<Name>& names);
   static double bytes_of(const Tensors& tensors);
 
   /// `call` once, so that it fails here if it does, and then ready for the stopwatch.

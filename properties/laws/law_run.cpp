@@ -4,14 +4,7 @@
 namespace gdr2::laws {
 namespace {
 
-Tensors allocate(const Problem& problem, const std::vector<Name>& names) {
-  Tensors tensors;
-  for (auto name : names) {
-    tensors[name] = Tensor(dtype_of(problem, name), shape_of(problem, name));
-    tensors[name].fill_storage(std::byte{0xFF});
-  }
-  return tensors;
-}
+constexpr std::byte kUnwritten{0xFF};
 
 Index index_of(const Shape& shape, std::int64_t i) {
   Index index{};
@@ -32,10 +25,10 @@ void append(const std::vector<double>& from, std::int64_t row, Sequence rows,
 
 Tensors run(const Kernel& kernel, const Call& call) {
   if (const auto reason = kernel.unsupported(call.problem)) throw Unsupported(*reason);
-  auto results = allocate(call.problem, output_names(call.problem));
+  auto results = allocated(call.problem, output_names(call.problem), kUnwritten);
   kernel.forward(call.problem, call.inputs, results);
   if (call.problem.backward) {
-    auto gradients = allocate(call.problem, kernel.given_gradients(call.problem));
+    auto gradients = allocated(call.problem, kernel.given_gradients(call.problem), kUnwritten);
     kernel.backward(call.problem, call.inputs, gradients);
     results.merge(gradients);
   }

@@ -54,9 +54,7 @@ void run_on(Problem& p, Tensors& in) {
   if (!p.h0) in[Name::h0] = Tensor(dtype_of(asked, Name::h0), shape_of(asked, Name::h0));
   p.h0 = true;
   for (std::int64_t n = 1; n < p.N(); ++n) {
-    Tensors out;
-    for (auto name : {Name::o, Name::ht})
-      out[name] = Tensor(dtype_of(asked, name), shape_of(asked, name));
+    auto out = allocated(asked, {Name::o, Name::ht});
     right_kernel(Form::kChunk).forward(asked, in, out);
     const auto& left = out.at(Name::ht);
     const auto state = left.size() / p.N();
@@ -183,7 +181,7 @@ std::vector<Fault> of_heads() {
     return before(name, kKind, what,
                   [=](Problem&, Tensors& in) {
                     for (auto n : list)
-                      take(in, {n}, along(n == Name::A_log || n == Name::dt_bias ? 0 : 2, to));
+                      take(in, {n}, along(is_parameter(n) ? 0 : 2, to));
                   },
                   pass);
   };

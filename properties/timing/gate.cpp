@@ -124,8 +124,8 @@ Verdict check_first_tokens(const Kernel& kernel, const Problem& full, const Tens
   return or_fault([&]() -> Verdict {
     auto forward = full;
     forward.backward = forward.ht = false;
-    Tensors given, outputs{{Name::o, Tensor(dtype_of(forward, Name::o), shape_of(forward, Name::o))}};
-    outputs.at(Name::o).fill_storage(std::byte{0xFF});
+    auto outputs = allocated(forward, {Name::o}, std::byte{0xFF});
+    Tensors given;
     for (auto name : input_names(forward)) given[name] = inputs.at(name);
     kernel.forward(forward, given, outputs);
     for (const auto at : first_and_last(full)) {

@@ -18,11 +18,8 @@ using testing::HasSubstr;
 ActivationFile recorded(const std::string& line) {
   const auto c = parse_case(line);
   ActivationFile file{.problem = c.problem, .inputs = make_inputs(c)};
-  Tensors outputs, gradients;
-  for (auto name : output_names(c.problem))
-    outputs[name] = Tensor(dtype_of(c.problem, name), shape_of(c.problem, name));
-  for (auto name : gradient_names(c.problem))
-    gradients[name] = Tensor(dtype_of(c.problem, name), shape_of(c.problem, name));
+  auto outputs = allocated(c.problem, output_names(c.problem)),
+       gradients = allocated(c.problem, gradient_names(c.problem));
   const auto& kernel = find_kernel("cpu.chunk");
   kernel.forward(c.problem, file.inputs, outputs);
   kernel.backward(c.problem, file.inputs, gradients);

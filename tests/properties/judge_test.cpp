@@ -160,9 +160,7 @@ TEST(Judge, AStateInBf16UnderAnFp32ContractIsFound) {
 
 TEST(Judge, RecordedResultsAreJudgedWithoutAKernel) {
   auto c = case_of("bf16");
-  Tensors results;
-  for (auto name : output_names(c.problem))
-    results[name] = Tensor(dtype_of(c.problem, name), shape_of(c.problem, name));
+  auto results = allocated(c.problem, output_names(c.problem));
   find_kernel("cpu.chunk").forward(c.problem, make_inputs(c), results);
   const auto contract = standard_contract(Format::kBF16);
   EXPECT_EQ(judge_results(c, contract, results).state, State::kPassed);

@@ -66,9 +66,7 @@ TEST(Large, AnOpenBalanceFailsByItsLaw) {
 TEST(Large, EvenlySpacedChunksAreScreenedWhereAllAreTooMany) {
   const auto c = parse_case("T=6400 H=1 K=4 V=4 h0=1 pass=fwd");
   const auto& kernel = find_kernel("cpu.chunk");
-  Tensors results;
-  for (auto name : {Name::o, Name::ht, Name::H})
-    results[name] = Tensor(dtype_of(c.problem, name), shape_of(c.problem, name));
+  auto results = allocated(c.problem, {Name::o, Name::ht, Name::H});
   const auto inputs = make_inputs(c);
   kernel.forward(c.problem, inputs, results);
   const double work_of_chunk = 64 * 4 * 4;
